@@ -1,0 +1,354 @@
+"""A kernel program evaluated: the similarities between many points and one.
+
+A kernel expression arrives as a postfix program: one row (opcode, first parameter, extra) per node, its numbers in
+`parameters`. A small stack machine works on whole columns, so a branch costs once per node and not once per pair. Points are
+stored feature-major, `points[feature, point]`, so that every loop over points is contiguous. With d features, a stationary
+kernel has d length scales (equal where the user gave one number).
+"""
+
+from __future__ import annotations
+
+import math
+
+from .jit import jit
+from .simd import LANES, exponential, load, store
+from .triangular import padded
+from .types import Matrix, Program, Vector
+
+(
+    ADD,
+    MULTIPLY,
+    CONSTANT,
+    LINEAR,
+    POLYNOMIAL,
+    RBF,
+    LAPLACIAN,
+    MATERN32,
+    MATERN52,
+    RATIONAL_QUADRATIC,
+    PERIODIC,
+    SPLINE,
+    SPLINE_TWO_SIDED,
+    ANOVA,
+    ANOVA_TWO_SIDED,
+    CUSTOM,
+) = range(16)
+
+SQRT3, SQRT5 = math.sqrt(3.0), math.sqrt(5.0)
+
+
+@jit
+def _squared_distances(points: Matrix, count: int, x: Vector, length_scales: Vector, out: Vector) -> None:
+    """Σ_r ((x_r − z_r) / ℓ_r)² for every point z."""
+    for j in range(count):
+        out[j] = 0.0
+    for r in range(points.shape[0]):
+        row, value, scale = points[r], x[r], 1.0 / length_scales[r]
+        for j in range(count):
+            difference = (row[j] - value) * scale
+            out[j] += difference * difference
+
+
+@jit
+def _squared_sines(points: Matrix, count: int, x: Vector, length_scales: Vector, period: float, out: Vector) -> None:
+    """Σ_r sin²(π (x_r − z_r) / period) / ℓ_r² for every point z."""
+    for j in range(count):
+        out[j] = 0.0
+    for r in range(points.shape[0]):
+        row, value, scale = points[r], x[r], 1.0 / length_scales[r]
+        for j in range(count):
+            sine = math.sin(math.pi * (row[j] - value) / period) * scale
+            out[j] += sine * sine
+
+
+@jit
+def _inner_products(points: Matrix, count: int, x: Vector, out: Vector) -> None:
+    """⟨x, z⟩ for every point z."""
+    for j in range(count):
+        out[j] = 0.0
+    for r in range(points.shape[0]):
+        row, value = points[r], x[r]
+        for j in range(count):
+            out[j] += row[j] * value
+
+
+@jit
+def _exponentials(out: Vector, count: int) -> None:
+    """exp of every element, all at most zero.
+
+    Requires: `out` holds padded(count) numbers.
+    """
+    for j in range(count, padded(count)):
+        out[j] = 0.0
+    for j in range(0, count, LANES):
+        store(out, j, exponential(load(out, j)))
+
+
+@jit
+def _spline(x: float, z: float) -> float:
+    """1 + xz + ∫₀^min (x − t)(z − t) dt where x and z have one sign; 1 + xz where they have not."""
+    value = 1.0 + x * z
+    if x * z > 0.0:
+        a, b = abs(x), abs(z)
+        m = min(a, b)
+        value += a * b * m - (a + b) * m * m / 2.0 + m * m * m / 3.0
+    return value
+
+
+@jit
+def _splines(points: Matrix, count: int, x: Vector, out: Vector) -> None:
+    """The product over features of the one-dimensional spline kernels."""
+    for j in range(count):
+        value = 1.0
+        for r in range(points.shape[0]):
+            value *= _spline(x[r], points[r, j])
+        out[j] = value
+
+
+@jit
+def _anova(points: Matrix, count: int, x: Vector, order: int, stack: Matrix, top: int) -> None:
+    """The elementary symmetric polynomial of the one-dimensional spline kernels, E_p += E_{p−1}·k_r.
+
+    Requires: `order` more rows of the stack above `top`.
+    """
+    for p in range(order + 1):
+        for j in range(count):
+            stack[top + p, j] = 1.0 if p == 0 else 0.0
+    for r in range(points.shape[0]):
+        for j in range(count):
+            value = _spline(x[r], points[r, j])
+            for p in range(order, 0, -1):
+                stack[top + p, j] += stack[top + p - 1, j] * value
+    for j in range(count):
+        stack[top, j] = stack[top + order, j]
+
+
+@jit
+def _leaf(
+    code: int,
+    own: Vector,
+    extra: int,
+    points: Matrix,
+    count: int,
+    x: Vector,
+    stack: Matrix,
+    top: int,
+) -> None:
+    """The column of one leaf, in row `top` of the stack; `own` are its parameters."""
+    out, features = stack[top], points.shape[0]
+    if code == CONSTANT:
+        for j in range(count):
+            out[j] = own[0]
+    elif code == LINEAR:
+        _inner_products(points, count, x, out)
+    elif code == POLYNOMIAL:
+        _inner_products(points, count, x, out)
+        for j in range(count):
+            base = own[1] * out[j] + own[0]
+            value = base
+            for _ in range(extra - 1):
+                value *= base
+            out[j] = value
+    elif code == RBF:
+        _squared_distances(points, count, x, own, out)
+        for j in range(count):
+            out[j] *= -0.5
+        _exponentials(out, count)
+    elif code == LAPLACIAN:
+        _squared_distances(points, count, x, own, out)
+        for j in range(count):
+            out[j] = -math.sqrt(out[j])
+        _exponentials(out, count)
+    elif code == MATERN32 or code == MATERN52:
+        work = stack[top + 1]
+        root = SQRT3 if code == MATERN32 else SQRT5
+        square = 0.0 if code == MATERN32 else 1.0 / 3.0
+        _squared_distances(points, count, x, own, work)
+        for j in range(count):
+            work[j] = root * math.sqrt(work[j])
+            out[j] = -work[j]
+        _exponentials(out, count)
+        for j in range(count):
+            out[j] *= 1.0 + work[j] + square * work[j] * work[j]
+    elif code == RATIONAL_QUADRATIC:
+        _squared_distances(points, count, x, own, out)
+        shape = own[features]
+        for j in range(count):
+            out[j] = (1.0 + out[j] / (2.0 * shape)) ** -shape
+    elif code == PERIODIC:
+        _squared_sines(points, count, x, own, own[features], out)
+        for j in range(count):
+            out[j] *= -2.0
+        _exponentials(out, count)
+    elif code == SPLINE or code == SPLINE_TWO_SIDED:
+        _splines(points, count, x, out)
+    elif code == ANOVA or code == ANOVA_TWO_SIDED:
+        _anova(points, count, x, extra, stack, top)
+    else:  # CUSTOM: its column was computed outside
+        source = stack[stack.shape[0] - 1 - extra]
+        for j in range(count):
+            out[j] = source[j]
+
+
+@jit
+def column(program: Program, parameters: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """k(z, x) for the first `count` points z.
+
+    Requires: `program` is well formed; rows of `stack` hold padded(count) numbers; x is finite.
+    Ensures: the column is `stack[0, :count]`.
+    """
+    top = -1
+    for node in range(program.shape[0]):
+        code = program[node, 0]
+        if code == ADD or code == MULTIPLY:
+            left, right = stack[top - 1], stack[top]
+            if code == ADD:
+                for j in range(count):
+                    left[j] += right[j]
+            else:
+                for j in range(count):
+                    left[j] *= right[j]
+            top -= 1
+        else:
+            top += 1
+            _leaf(code, parameters[program[node, 1] :], program[node, 2], points, count, x, stack, top)
+
+
+@jit
+def _leaf_derivative(
+    code: int,
+    own: Vector,
+    extra: int,
+    points: Matrix,
+    count: int,
+    x: Vector,
+    stack: Matrix,
+    top: int,
+    parameter: int,
+    out: Vector,
+) -> None:
+    """The derivative of a leaf by its parameter number `parameter`.
+
+    Requires: the leaf's column is in row `top` of the stack; two free rows above it.
+    """
+    value, work, features = stack[top], stack[top + 1], points.shape[0]
+    if code == CONSTANT:
+        for j in range(count):
+            out[j] = 1.0
+    elif code == POLYNOMIAL:
+        _inner_products(points, count, x, work)
+        for j in range(count):
+            base = own[1] * work[j] + own[0]
+            slope = float(extra)
+            for _ in range(extra - 1):
+                slope *= base
+            out[j] = slope if parameter == 0 else slope * work[j]
+    elif code == PERIODIC:
+        _squared_sines(points, count, x, own, own[features], work)
+        for j in range(count):
+            out[j] = 0.0
+        for r in range(features):
+            for j in range(count):
+                angle = math.pi * (points[r, j] - x[r]) / own[features]
+                if parameter == features:
+                    out[j] += 2.0 * math.sin(2.0 * angle) * angle / own[features] / (own[r] * own[r])
+                elif parameter == r:
+                    sine = math.sin(angle)
+                    out[j] += 4.0 * sine * sine / (own[r] * own[r] * own[r])
+        for j in range(count):
+            out[j] *= value[j]
+    else:  # stationary: d f(s) / dℓ_r = f'(s) · −2 (x_r − z_r)² / ℓ_r³
+        _squared_distances(points, count, x, own, work)
+        if code == RATIONAL_QUADRATIC and parameter == features:
+            shape = own[features]
+            for j in range(count):
+                ratio = work[j] / (2.0 * shape)
+                out[j] = value[j] * (ratio / (1.0 + ratio) - math.log1p(ratio))
+            return
+        scale = own[parameter]
+        for j in range(count):
+            distance = math.sqrt(work[j])
+            if code == RBF:
+                slope = -0.5 * value[j]
+            elif code == LAPLACIAN:
+                slope = -0.5 * value[j] / distance if distance > 0.0 else 0.0
+            elif code == MATERN32:
+                slope = -1.5 * math.exp(-SQRT3 * distance)
+            elif code == MATERN52:
+                slope = -5.0 / 6.0 * (1.0 + SQRT5 * distance) * math.exp(-SQRT5 * distance)
+            else:
+                slope = -0.5 * value[j] / (1.0 + work[j] / (2.0 * own[features]))
+            difference = points[parameter, j] - x[parameter]
+            out[j] = slope * -2.0 * difference * difference / (scale * scale * scale)
+
+
+@jit
+def column_derivative(
+    program: Program,
+    parameters: Vector,
+    points: Matrix,
+    count: int,
+    x: Vector,
+    stack: Matrix,
+    derivatives: Matrix,
+    parameter: int,
+    owner: int,
+) -> None:
+    """∂k(z, x) / ∂parameters[parameter] for the first `count` points; `owner` is the node that the parameter belongs to.
+
+    Requires: as `column`; `derivatives` has as many rows as the expression is deep.
+    Ensures: the derivative is `derivatives[0, :count]`, the column `stack[0, :count]`.
+    """
+    top = -1
+    for node in range(program.shape[0]):
+        code = program[node, 0]
+        if code == ADD or code == MULTIPLY:
+            left, right = stack[top - 1], stack[top]
+            left_slope, right_slope = derivatives[top - 1], derivatives[top]
+            for j in range(count):
+                if code == ADD:
+                    left_slope[j] += right_slope[j]
+                    left[j] += right[j]
+                else:
+                    left_slope[j] = left_slope[j] * right[j] + left[j] * right_slope[j]
+                    left[j] *= right[j]
+            top -= 1
+        else:
+            top += 1
+            own = parameters[program[node, 1] :]
+            _leaf(code, own, program[node, 2], points, count, x, stack, top)
+            slope = derivatives[top]
+            if node == owner:
+                inner = parameter - program[node, 1]
+                _leaf_derivative(code, own, program[node, 2], points, count, x, stack, top, inner, slope)
+            else:
+                for j in range(count):
+                    slope[j] = 0.0
+
+
+@jit
+def gram(
+    program: Program, parameters: Vector, points: Matrix, count: int, others: Matrix, stack: Matrix, out: Matrix
+) -> None:
+    """out[i, j] = k(others[i], points[:, j]); `others` is sample-major.
+
+    Requires: no CUSTOM node.
+    """
+    for i in range(others.shape[0]):
+        column(program, parameters, points, count, others[i], stack)
+        row, source = out[i], stack[0]
+        for j in range(count):
+            row[j] = source[j]
+
+
+@jit
+def diagonal(program: Program, parameters: Vector, samples: Matrix, point: Matrix, stack: Matrix, out: Vector) -> None:
+    """out[i] = k(samples[i], samples[i]); `point` is workspace for one feature-major point.
+
+    Requires: no CUSTOM node.
+    """
+    for i in range(samples.shape[0]):
+        for r in range(samples.shape[1]):
+            point[r, 0] = samples[i, r]
+        column(program, parameters, point, 1, samples[i], stack)
+        out[i] = stack[0, 0]

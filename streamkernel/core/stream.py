@@ -1,0 +1,338 @@
+"""A kernel program and the whitened recursion together: learn one sample, learn many, predict.
+
+These are the calls that a learner makes. `inputs` carries a sample in: [noise, targets..., features...]; what a call has to
+report besides its status it leaves in the places of the targets. A sample that cannot be used is reported by a negative status
+before anything has changed.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .blocks import BLOCK, innovations, multiply_block, pending_rows, solve_block, subtract_products
+from .columns import column
+from .jit import jit
+from .triangular import dot
+from .types import Matrix, Program, Vector
+from .whitened import (
+    COLUMN,
+    FORGETTING,
+    MAX_SIZE,
+    PROJECTION,
+    RECIPROCALS,
+    REFUSED,
+    SEEN,
+    SIZE,
+    TARGET_SQUARES,
+    THRESHOLD,
+    explained_variance,
+    is_novel,
+    learn,
+    least_important,
+    observe_noise,
+    project,
+    remove,
+    settle,
+)
+
+LEARNED, JOINED = 0, 1
+BAD_INPUT, BAD_SIMILARITY, BAD_TARGET = -1, -2, -3
+
+# Blocks start after this many samples in a row that did not join: earlier they would mostly be cut short.
+CALM = 16
+
+
+@jit
+def present(program: Program, parameters: Vector, points: Matrix, vectors: Matrix, scalars: Vector, x: Vector) -> int:
+    """Put x into the free place behind the dictionary and compute its column, self-similarity last.
+
+    Ensures: nothing but workspace has changed; a negative status where x or its similarities are not finite.
+    """
+    size = int(scalars[SIZE])
+    check = 0.0
+    for r in range(points.shape[0]):
+        points[r, size] = x[r]
+        check += x[r] * 0.0
+    if check != 0.0:  # NaN: a feature is not finite
+        return BAD_INPUT
+    stack = vectors[COLUMN:]
+    column(program, parameters, points, size + 1, x, stack)
+    similarities = stack[0]
+    check = 0.0
+    for j in range(size + 1):
+        check += similarities[j] * 0.0
+    return LEARNED if check == 0.0 and similarities[size] >= 0.0 else BAD_SIMILARITY
+
+
+@jit
+def predict(
+    program: Program,
+    parameters: Vector,
+    points: Matrix,
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    inputs: Vector,
+) -> float:
+    """The first output's mean, NaN where the sample cannot be used; all means are left in the places of the targets."""
+    outputs = weights.shape[0]
+    if present(program, parameters, points, vectors, scalars, inputs[1 + outputs :]) < 0:
+        return math.nan
+    project(factor, vectors, scalars)
+    for output in range(outputs):
+        inputs[1 + output] = dot(weights[output], vectors[PROJECTION], int(scalars[SIZE]))
+    return float(inputs[1])
+
+
+@jit
+def predict_variance(
+    program: Program,
+    parameters: Vector,
+    points: Matrix,
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    inputs: Vector,
+) -> tuple[float, float, float]:
+    """The first output's mean (NaN as in `predict`), the residual δ, and z'Pz."""
+    outputs = weights.shape[0]
+    if present(program, parameters, points, vectors, scalars, inputs[1 + outputs :]) < 0:
+        return math.nan, 0.0, 0.0
+    residual = project(factor, vectors, scalars)
+    for output in range(outputs):
+        inputs[1 + output] = dot(weights[output], vectors[PROJECTION], int(scalars[SIZE]))
+    return float(inputs[1]), residual, explained_variance(covariance, vectors, scalars)
+
+
+@jit
+def _prune(
+    points: Matrix, factor: Vector, covariance: Vector, vectors: Matrix, weights: Matrix, scalars: Vector
+) -> None:
+    """Drop the least important point."""
+    settle(covariance, vectors, scalars)
+    size = int(scalars[SIZE])
+    index = least_important(factor, vectors, weights, scalars)
+    remove(factor, covariance, vectors, weights, scalars, index)
+    for r in range(points.shape[0]):
+        row = points[r]
+        for j in range(index, size - 1):
+            row[j] = row[j + 1]
+
+
+@jit
+def learn_one(
+    program: Program,
+    parameters: Vector,
+    points: Matrix,
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    inputs: Vector,
+) -> int:
+    """Learn one sample.
+
+    Requires: room for two more points than there are; inputs[0] > 0.
+    Ensures: the errors made before learning stand in the places of the targets; at most MAX_SIZE points.
+    """
+    outputs = weights.shape[0]
+    status = present(program, parameters, points, vectors, scalars, inputs[1 + outputs :])
+    if status < 0:
+        return status
+    size = int(scalars[SIZE])
+    residual = project(factor, vectors, scalars)
+    errors = inputs[1 : 1 + outputs]
+    squares, check = 0.0, 0.0
+    for output in range(outputs):
+        target = errors[output]
+        error = target - dot(weights[output], vectors[PROJECTION], size)
+        squares += target * target
+        check += error * error
+    if not math.isfinite(squares + check):
+        return BAD_TARGET
+    for output in range(outputs):
+        errors[output] -= dot(weights[output], vectors[PROJECTION], size)
+    joined = learn(factor, covariance, vectors, weights, scalars, residual, errors, inputs[0])
+    scalars[SEEN] += 1.0
+    scalars[TARGET_SQUARES] += (squares / outputs - scalars[TARGET_SQUARES]) / scalars[SEEN]
+    if joined and scalars[SIZE] > scalars[MAX_SIZE]:
+        _prune(points, factor, covariance, vectors, weights, scalars)
+    return JOINED if joined else LEARNED
+
+
+@jit
+def predict_block(
+    factor: Vector, vectors: Matrix, weights: Matrix, size: int, block: Vector, means: Matrix, count: int
+) -> None:
+    """means[b] = w'L⁻¹ column b of `block`, for the first `count` columns; `block` is overwritten."""
+    solve_block(factor, vectors[RECIPROCALS], size, block)
+    for output in range(weights.shape[0]):
+        row = weights[output]
+        for b in range(count):
+            means[b, output] = 0.0
+        for i in range(size):
+            for b in range(count):
+                means[b, output] += row[i] * block[i * BLOCK + b]
+
+
+@jit
+def _learn_block(
+    program: Program,
+    parameters: Vector,
+    points: Matrix,
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    samples: Matrix,
+    targets: Matrix,
+    noise: Vector,
+    start: int,
+    errors: Matrix,
+    sizes: Vector,
+    block: Vector,
+    products: Vector,
+    rows: Matrix,
+    cholesky: Matrix,
+) -> int:
+    """Learn the samples from `start` on up to the first that must join, a block at most; return their number."""
+    size, outputs = int(scalars[SIZE]), weights.shape[0]
+    count = min(BLOCK, len(samples) - start)
+    residuals = cholesky[BLOCK]
+    similarities = vectors[COLUMN]
+    for b in range(count):
+        if present(program, parameters, points, vectors, scalars, samples[start + b]) < 0:
+            count = b  # the single step reports it
+            break
+        residuals[b] = similarities[size]
+        for i in range(size):
+            block[i * BLOCK + b] = similarities[i]
+    solve_block(factor, vectors[RECIPROCALS], size, block)
+    self_similarity = cholesky[BLOCK + 1]
+    for b in range(BLOCK):
+        self_similarity[b] = residuals[b]
+    for i in range(size):
+        z = block[i * BLOCK : (i + 1) * BLOCK]
+        for b in range(BLOCK):
+            residuals[b] -= z[b] * z[b]
+    for b in range(count):
+        if is_novel(residuals[b], self_similarity[b], scalars):
+            count = b
+            break
+    if count == 0:
+        return 0
+    settle(covariance, vectors, scalars)
+    multiply_block(covariance, size, block, products)
+    innovations(block, products, size, noise[start:], count, cholesky)
+    pending_rows(products, size, cholesky, count, rows)
+    for output in range(outputs):
+        row = weights[output]
+        means = cholesky[BLOCK + 1]
+        for b in range(BLOCK):
+            means[b] = 0.0
+        for i in range(size):
+            z, weight = block[i * BLOCK : (i + 1) * BLOCK], row[i]
+            for b in range(BLOCK):
+                means[b] += weight * z[b]
+        normalized = cholesky[BLOCK + 2]
+        for b in range(count):
+            mean, factors = means[b], cholesky[b]
+            for c in range(b):
+                mean += factors[c] * normalized[c]
+            error = targets[start + b, output] - mean
+            errors[start + b, output] = error
+            normalized[b] = error / factors[b]
+        for b in range(count):
+            step, pending = normalized[b], rows[b]
+            for i in range(size):
+                row[i] += step * pending[i]
+    subtract_products(covariance, size, rows, count)
+    for b in range(count):
+        sizes[start + b] = size
+        observe_noise(errors[start + b], cholesky[b, b] * cholesky[b, b], scalars)
+        if residuals[b] > scalars[THRESHOLD]:
+            scalars[REFUSED] += 1.0
+        squares = 0.0
+        for output in range(outputs):
+            squares += targets[start + b, output] * targets[start + b, output]
+        scalars[SEEN] += 1.0
+        scalars[TARGET_SQUARES] += (squares / outputs - scalars[TARGET_SQUARES]) / scalars[SEEN]
+    return count
+
+
+@jit
+def learn_many(
+    program: Program,
+    parameters: Vector,
+    points: Matrix,
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    inputs: Vector,
+    samples: Matrix,
+    targets: Matrix,
+    noise: Vector,
+    start: int,
+    errors: Matrix,
+    sizes: Vector,
+    block: Vector,
+    products: Vector,
+    rows: Matrix,
+    cholesky: Matrix,
+) -> tuple[int, int]:
+    """Learn the samples from `start` on, until the end or until there is no room to grow; return the next sample and a status.
+
+    Requires: finite samples and targets; `block`, `products`, `rows` and `cholesky` are workspace, the latter BLOCK + 3 rows.
+    Ensures: errors[t] = y_t minus the prediction made before sample t was learned; sizes[t] the dictionary's size after it.
+    """
+    outputs, capacity = weights.shape[0], points.shape[1]
+    calm = 0
+    while start < len(samples):
+        if scalars[SIZE] + 2 > capacity:
+            return start, JOINED
+        if calm >= CALM and scalars[FORGETTING] == 1.0 and start + CALM <= len(samples):
+            done = _learn_block(
+                program,
+                parameters,
+                points,
+                factor,
+                covariance,
+                vectors,
+                weights,
+                scalars,
+                samples,
+                targets,
+                noise,
+                start,
+                errors,
+                sizes,
+                block,
+                products,
+                rows,
+                cholesky,
+            )
+            start += done
+            if done == BLOCK or start == len(samples):
+                continue
+        inputs[0] = noise[start]
+        for output in range(outputs):
+            inputs[1 + output] = targets[start, output]
+        for r in range(points.shape[0]):
+            inputs[1 + outputs + r] = samples[start, r]
+        status = learn_one(program, parameters, points, factor, covariance, vectors, weights, scalars, inputs)
+        if status < 0:
+            return start, status
+        for output in range(outputs):
+            errors[start, output] = inputs[1 + output]
+        sizes[start] = scalars[SIZE]
+        calm = 0 if status == JOINED else calm + 1
+        start += 1
+    return start, LEARNED

@@ -1,0 +1,427 @@
+"""The whitened recursion: recursive least squares in the coordinates of the dictionary's Cholesky factor.
+
+Engel, Mannor & Meir (2004), Table 1, without an inverse of the kernel matrix. It never sees a kernel, only the column of
+similarities between the dictionary and the sample, and the sample's self-similarity.
+
+Paper -> code: K̃ = LL' `factor`, k̃ `column`, L⁻¹k̃ `projection` (z), δ `residual`, ν `threshold`, P `covariance`, LᵀA'α̃ `weights`.
+
+    project   z = L⁻¹ k̃(x),  δ = k(x, x) − z'z,  prediction w'z                                               (2.4)
+    update    g = Pz,  s = r + z'g,  w += g (y − w'z) / s,  P −= gg' / s                            (3.12), (3.13)
+    grow      L gains (z', √δ); ridge 0: P gains −g/√δ and s/δ, w gains (y − w'z)/√δ                (3.14)–(3.16)
+              ridge α > 0: P gains 0 and 1/α, w gains 0, then update with (z, √δ)
+    forget    prior: P ← λP + (1−λ)/α I, w ← √λ w;  walk: P ← P + (1−λ)/α I;  α = 0: P ← P/λ
+
+The last update of P stays pending as p = g/√s (and so does forgetting, as a scale and a diagonal term): the next step's sweep
+applies it while it computes Pz, and P passes through the cache once a step. p p' is exactly symmetric, so P stays so.
+
+State of a model, all float64:
+    `factor`, `covariance`   packed (see `triangular`)
+    `vectors[name]`          one padded row per name below
+    `weights[output]`        one padded row per target; targets share P
+    `scalars[name]`          the counters and settings below
+"""
+
+from __future__ import annotations
+
+import math
+
+from .jit import inline, jit
+from .simd import load, multiply, multiply_add, splat, store, total, totals
+from .triangular import (
+    PANEL,
+    append_row,
+    delete_row,
+    dot,
+    padded,
+    rotate,
+    rotate_symmetric,
+    row_start,
+    solve,
+    solve_transposed,
+)
+from .types import Matrix, Vector
+
+# Rows of `vectors`. The first N_STATE_VECTORS are state, the others workspace. The rows from COLUMN on are the stack on which a
+# kernel program is evaluated, so that a column is used where it was computed.
+RECIPROCALS, PENDING, INVERSE_DIAGONAL, PROJECTION, GAIN, COSINES, SINES, COLUMN = range(8)
+N_STATE_VECTORS = 3
+
+# Elements of `scalars`: settings, then state.
+(
+    THRESHOLD,
+    RIDGE,
+    FORGETTING,
+    WALK,
+    MAX_SIZE,
+    SIZE,
+    TRACE,
+    IS_PENDING,
+    PENDING_SCALE,
+    PENDING_DIAGONAL,
+    REFUSED,
+    PRUNED,
+    NOISE_SUM,
+    NOISE_WEIGHT,
+    TARGET_SQUARES,
+    SEEN,
+) = range(16)
+N_SCALARS = 16
+
+# Beyond this condition number of K the residual is rounding error: such a sample is learned, not admitted.
+CONDITION_LIMIT = 1e14
+# With ridge 0, P/λ grows without limit in directions that no sample excites; inflation pauses at this variance.
+VARIANCE_LIMIT = 1e12
+# The noise variance is a mean over about this many recent samples, so that errors made before the function was known fade.
+NOISE_MEMORY = 500.0
+
+
+@jit
+def sweep(
+    covariance: Vector,
+    size: int,
+    pending: Vector,
+    scale: float,
+    diagonal: float,
+    direction: Vector,
+    out: Vector,
+) -> None:
+    """P ← scale·(P − pending pending') + diagonal·I, and out = P direction, in one pass.
+
+    Requires: the vectors are padded with zeros; `out` is none of the others.
+    Ensures: P is exactly symmetric.
+    """
+    shrink = math.sqrt(scale)
+    scales = splat(scale)
+    for first in range(0, size, PANEL):
+        width = first + PANEL
+        start = row_start(first)
+        own = pending[first : first + PANEL]
+        p0, p1 = splat(-shrink * own[0]), splat(-shrink * own[1])
+        p2, p3 = splat(-shrink * own[2]), splat(-shrink * own[3])
+        p4, p5 = splat(-shrink * own[4]), splat(-shrink * own[5])
+        p6, p7 = splat(-shrink * own[6]), splat(-shrink * own[7])
+        own = direction[first : first + PANEL]
+        z0, z1, z2, z3 = splat(own[0]), splat(own[1]), splat(own[2]), splat(own[3])
+        z4, z5, z6, z7 = splat(own[4]), splat(own[5]), splat(own[6]), splat(own[7])
+        zero = splat(0.0)
+        s0, s1, s2, s3, s4, s5, s6, s7 = zero, zero, zero, zero, zero, zero, zero, zero
+        # The last tile is the diagonal one: its rows are complete, and what it adds to `out` is overwritten below.
+        for j in range(0, width, PANEL):
+            p = multiply(load(pending, j), splat(shrink))
+            z = load(direction, j)
+            column = load(out, j)
+            at = start + j
+            v = multiply_add(p0, p, multiply(scales, load(covariance, at)))
+            store(covariance, at, v)
+            s0 = multiply_add(v, z, s0)
+            column = multiply_add(v, z0, column)
+            at += width
+            v = multiply_add(p1, p, multiply(scales, load(covariance, at)))
+            store(covariance, at, v)
+            s1 = multiply_add(v, z, s1)
+            column = multiply_add(v, z1, column)
+            at += width
+            v = multiply_add(p2, p, multiply(scales, load(covariance, at)))
+            store(covariance, at, v)
+            s2 = multiply_add(v, z, s2)
+            column = multiply_add(v, z2, column)
+            at += width
+            v = multiply_add(p3, p, multiply(scales, load(covariance, at)))
+            store(covariance, at, v)
+            s3 = multiply_add(v, z, s3)
+            column = multiply_add(v, z3, column)
+            at += width
+            v = multiply_add(p4, p, multiply(scales, load(covariance, at)))
+            store(covariance, at, v)
+            s4 = multiply_add(v, z, s4)
+            column = multiply_add(v, z4, column)
+            at += width
+            v = multiply_add(p5, p, multiply(scales, load(covariance, at)))
+            store(covariance, at, v)
+            s5 = multiply_add(v, z, s5)
+            column = multiply_add(v, z5, column)
+            at += width
+            v = multiply_add(p6, p, multiply(scales, load(covariance, at)))
+            store(covariance, at, v)
+            s6 = multiply_add(v, z, s6)
+            column = multiply_add(v, z6, column)
+            at += width
+            v = multiply_add(p7, p, multiply(scales, load(covariance, at)))
+            store(covariance, at, v)
+            s7 = multiply_add(v, z, s7)
+            column = multiply_add(v, z7, column)
+            store(out, j, column)
+        store(out, first, totals(s0, s1, s2, s3, s4, s5, s6, s7))
+        if diagonal != 0.0:
+            for i in range(first, min(width, size)):
+                covariance[row_start(i) + i] += diagonal
+                out[i] += diagonal * direction[i]
+
+
+@jit
+def quadratic(covariance: Vector, size: int, direction: Vector) -> float:
+    """direction' P direction, P as stored.
+
+    Requires: `direction` is padded with zeros.
+    """
+    sums = splat(0.0)
+    for first in range(0, size, PANEL):
+        width = first + PANEL
+        start = row_start(first)
+        own = direction[first : first + PANEL]
+        for j in range(0, width, PANEL):
+            at = start + j
+            column = multiply(load(covariance, at), splat(own[0]))
+            column = multiply_add(load(covariance, at + width), splat(own[1]), column)
+            column = multiply_add(load(covariance, at + 2 * width), splat(own[2]), column)
+            column = multiply_add(load(covariance, at + 3 * width), splat(own[3]), column)
+            column = multiply_add(load(covariance, at + 4 * width), splat(own[4]), column)
+            column = multiply_add(load(covariance, at + 5 * width), splat(own[5]), column)
+            column = multiply_add(load(covariance, at + 6 * width), splat(own[6]), column)
+            column = multiply_add(load(covariance, at + 7 * width), splat(own[7]), column)
+            # Tiles left of the diagonal stand for their mirror images too.
+            twice = 1.0 if j == first else 2.0
+            sums = multiply_add(multiply(column, splat(twice)), load(direction, j), sums)
+    return float(total(sums))
+
+
+@jit
+def project(factor: Vector, vectors: Matrix, scalars: Vector) -> float:
+    """Whiten the column in `vectors[COLUMN]`, whose element `size` is the self-similarity; return the residual.
+
+    Ensures: `vectors[PROJECTION]` holds z; 0 <= residual.
+    """
+    size = int(scalars[SIZE])
+    column, projection = vectors[COLUMN], vectors[PROJECTION]
+    solve(factor, vectors[RECIPROCALS], size, column, projection)
+    return max(column[size] - dot(projection, projection, size), 0.0)
+
+
+@jit
+def explained_variance(covariance: Vector, vectors: Matrix, scalars: Vector) -> float:
+    """z'Pz for the projection in `vectors[PROJECTION]`, what is pending included: what the dictionary has not learned yet."""
+    size = int(scalars[SIZE])
+    projection = vectors[PROJECTION]
+    overlap = dot(vectors[PENDING], projection, size)
+    stored = quadratic(covariance, size, projection) - overlap * overlap
+    length = dot(projection, projection, size)
+    return max(scalars[PENDING_SCALE] * stored + scalars[PENDING_DIAGONAL] * length, 0.0)
+
+
+@jit
+def settle(covariance: Vector, vectors: Matrix, scalars: Vector) -> None:
+    """Apply what is pending to P."""
+    if scalars[IS_PENDING] == 0.0:
+        return
+    direction, out = vectors[COSINES], vectors[GAIN]
+    direction[:] = 0.0
+    pending = vectors[PENDING]
+    size = int(scalars[SIZE])
+    sweep(covariance, size, pending, scalars[PENDING_SCALE], scalars[PENDING_DIAGONAL], direction, out)
+    pending[:] = 0.0
+    scalars[IS_PENDING], scalars[PENDING_SCALE], scalars[PENDING_DIAGONAL] = 0.0, 1.0, 0.0
+
+
+@jit
+def forget(covariance: Vector, weights: Matrix, scalars: Vector) -> None:
+    """Let one step of time pass: the next sweep applies what becomes pending here."""
+    factor, ridge, size = scalars[FORGETTING], scalars[RIDGE], int(scalars[SIZE])
+    scalars[PENDING_SCALE], scalars[PENDING_DIAGONAL] = 1.0, 0.0
+    if factor == 1.0:
+        return
+    scalars[IS_PENDING] = 1.0
+    if ridge == 0.0:
+        largest = 0.0
+        for i in range(size):
+            largest = max(largest, covariance[row_start(i) + i])
+        if largest < VARIANCE_LIMIT:
+            scalars[PENDING_SCALE] = 1.0 / factor
+    elif scalars[WALK] != 0.0:
+        scalars[PENDING_DIAGONAL] = (1.0 - factor) / ridge
+    else:
+        scalars[PENDING_SCALE], scalars[PENDING_DIAGONAL] = factor, (1.0 - factor) / ridge
+        for output in range(weights.shape[0]):
+            row = weights[output]
+            for i in range(size):
+                row[i] *= math.sqrt(factor)
+
+
+@jit
+def observe_noise(errors: Vector, spread: float, scalars: Vector) -> None:
+    """Take a one-step-ahead error of relative variance `spread` into the estimate of the noise variance."""
+    squares = 0.0
+    for output in range(len(errors)):
+        squares += errors[output] * errors[output]
+    keep = scalars[FORGETTING] * (1.0 - 1.0 / NOISE_MEMORY)
+    scalars[NOISE_SUM] = keep * scalars[NOISE_SUM] + squares / (spread * len(errors))
+    scalars[NOISE_WEIGHT] = keep * scalars[NOISE_WEIGHT] + 1.0
+
+
+@inline
+def is_novel(residual: float, self_similarity: float, scalars: Vector) -> bool:
+    """The approximate linear dependence test (2.2), and the guard of the factor's condition number."""
+    return residual > max(scalars[THRESHOLD], (scalars[TRACE] + self_similarity) / CONDITION_LIMIT)
+
+
+@jit
+def learn(
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    residual: float,
+    errors: Vector,
+    noise: float,
+) -> bool:
+    """Learn the projected sample; return whether it joined the dictionary.
+
+    Requires: `project` has run for this sample; errors[k] = y_k − w_k'z, finite; `noise` > 0; room for one more point.
+    Ensures: `weights` minimize the regularized squared error of every target so far.
+    """
+    size = int(scalars[SIZE])
+    projection, gain, pending = vectors[PROJECTION], vectors[GAIN], vectors[PENDING]
+    sweep(covariance, size, pending, scalars[PENDING_SCALE], scalars[PENDING_DIAGONAL], projection, gain)
+    spread = noise + dot(projection, gain, size)
+    self_similarity = vectors[COLUMN, size]
+    novel = is_novel(residual, self_similarity, scalars)
+    if not novel and residual > scalars[THRESHOLD]:
+        scalars[REFUSED] += 1.0
+    if novel and scalars[RIDGE] == 0.0:
+        _grow_flat(factor, covariance, vectors, weights, scalars, residual, errors, spread)
+    else:
+        if novel:
+            spread = _grow(factor, covariance, vectors, scalars, residual, spread)
+            size += 1
+        normalized = 1.0 / math.sqrt(spread)
+        for i in range(size):
+            pending[i] = gain[i] * normalized
+        for output in range(weights.shape[0]):
+            row, step = weights[output], errors[output] / spread
+            for i in range(size):
+                row[i] += step * gain[i]
+        scalars[IS_PENDING] = 1.0
+        observe_noise(errors, spread, scalars)
+    forget(covariance, weights, scalars)
+    return novel
+
+
+@jit
+def _grow(
+    factor: Vector, covariance: Vector, vectors: Matrix, scalars: Vector, residual: float, spread: float
+) -> float:
+    """Admit the sample with prior variance 1/ridge; extend z and g by it and return the extended spread."""
+    size = int(scalars[SIZE])
+    length = math.sqrt(residual)
+    projection, gain = vectors[PROJECTION], vectors[GAIN]
+    append_row(factor, vectors[RECIPROCALS], size, projection, length)
+    covariance[row_start(size) + size] = 1.0 / scalars[RIDGE]
+    projection[size] = length
+    gain[size] = length / scalars[RIDGE]
+    scalars[SIZE] += 1.0
+    scalars[TRACE] += vectors[COLUMN, size]
+    return spread + residual / scalars[RIDGE]
+
+
+@jit
+def _grow_flat(
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    residual: float,
+    errors: Vector,
+    spread: float,
+) -> None:
+    """Admit the sample with a flat prior: the new weight takes up the whole error, (3.14)–(3.16)."""
+    size = int(scalars[SIZE])
+    length = math.sqrt(residual)
+    projection, gain = vectors[PROJECTION], vectors[GAIN]
+    append_row(factor, vectors[RECIPROCALS], size, projection, length)
+    start = row_start(size)
+    row = covariance[start : start + size + 1]
+    for j in range(size):
+        row[j] = -gain[j] / length
+    row[size] = spread / residual
+    for i in range(PANEL * (size // PANEL), size):
+        covariance[row_start(i) + size] = row[i]
+    for output in range(weights.shape[0]):
+        weights[output, size] = errors[output] / length
+    vectors[PENDING, :] = 0.0
+    scalars[IS_PENDING] = 0.0
+    scalars[SIZE] += 1.0
+    scalars[TRACE] += vectors[COLUMN, size]
+
+
+@jit
+def _add_inverse_row(factor: Vector, reciprocals: Vector, row: int, work: Vector, diagonal: Vector) -> None:
+    """Add the squares of a row of L⁻¹ to the diagonal of K̃⁻¹ = L⁻ᵀL⁻¹."""
+    for i in range(row):
+        work[i] = 0.0
+    work[row] = 1.0
+    solve_transposed(factor, reciprocals, row + 1, work, work)
+    for i in range(row + 1):
+        diagonal[i] += work[i] * work[i]
+
+
+@jit
+def least_important(factor: Vector, vectors: Matrix, weights: Matrix, scalars: Vector) -> int:
+    """The point whose loss moves the mean function least: the smallest α̃ⱼ² / (K̃⁻¹)ⱼⱼ, a squared distance in the kernel's space.
+
+    Requires: since the last call one point was removed by `remove` and one was added, or PRUNED is a multiple of the size.
+    Ensures: `vectors[INVERSE_DIAGONAL]` is the diagonal of K̃⁻¹.
+    """
+    size = int(scalars[SIZE])
+    reciprocals, diagonal = vectors[RECIPROCALS], vectors[INVERSE_DIAGONAL]
+    work, scores = vectors[COLUMN], vectors[GAIN]
+    # Updating the diagonal costs O(m²); a fresh start every m removals sweeps its rounding errors away.
+    if int(scalars[PRUNED]) % size == 0:
+        diagonal[:] = 0.0
+        for i in range(size):
+            _add_inverse_row(factor, reciprocals, i, work, diagonal)
+    else:
+        diagonal[size - 1] = 0.0
+        _add_inverse_row(factor, reciprocals, size - 1, work, diagonal)
+    scores[:] = 0.0
+    for output in range(weights.shape[0]):
+        solve_transposed(factor, reciprocals, size, weights[output], work)
+        for i in range(size):
+            scores[i] += work[i] * work[i]
+    best = 0
+    for i in range(1, size):
+        if scores[i] * diagonal[best] < scores[best] * diagonal[i]:
+            best = i
+    return best
+
+
+@jit
+def remove(
+    factor: Vector, covariance: Vector, vectors: Matrix, weights: Matrix, scalars: Vector, index: int
+) -> None:
+    """Remove point `index`: marginalize the posterior over its function value.
+
+    Requires: nothing is pending (`settle`).
+    Ensures: mean and covariance of the function at every other point are unchanged.
+    """
+    size = int(scalars[SIZE])
+    reciprocals, diagonal, work = vectors[RECIPROCALS], vectors[INVERSE_DIAGONAL], vectors[COLUMN]
+    start = row_start(index)
+    for j in range(index + 1):
+        scalars[TRACE] -= factor[start + j] * factor[start + j]
+    for i in range(padded(size)):
+        work[i] = 0.0
+    work[index] = 1.0
+    solve(factor, reciprocals, size, work, work)
+    solve_transposed(factor, reciprocals, size, work, work)
+    for i in range(size):
+        diagonal[i] -= work[i] * work[i] / work[index]
+    for i in range(index, size - 1):
+        diagonal[i] = diagonal[i + 1]
+    cosines, sines = vectors[COSINES], vectors[SINES]
+    delete_row(factor, reciprocals, size, index, cosines, sines)
+    rotate_symmetric(covariance, size, index, cosines, sines)
+    for output in range(weights.shape[0]):
+        rotate(weights[output], size, index, cosines, sines)
+    scalars[SIZE] -= 1.0
+    scalars[PRUNED] += 1.0
