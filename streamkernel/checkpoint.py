@@ -1,0 +1,168 @@
+"""Models as bytes: versioned, checksummed, without pickle.
+
+Layout: magic, format version, digest of all that follows; then the length of a JSON header, the header, and the raw arrays that it
+refers to. The header is a tree of plain values; kernels stand in it as the expression that `kernels.parse` reads, models as the
+name of their class, its parameters and its state. Nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+import abc
+import hashlib
+import json
+import math
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from . import kernels
+
+MAGIC = b"SKM\x00"
+VERSION = 1
+OLDEST_VERSION = 1  # still read
+_PREFIX = struct.Struct("<4sH16s")
+_LENGTH = struct.Struct("<Q")
+_ARRAY_TYPES = ("<f8", "<i8", "|u1", "|b1")
+
+Functions = Mapping[str, Callable[..., Any]]
+
+
+class CheckpointError(ValueError):
+    """The bytes are not a model that this version can restore."""
+
+
+class Checkpointed(abc.ABC):
+    """A model that can be written to bytes and restored to continue bit for bit.
+
+    A subclass says what it holds besides its constructor's arguments.
+    """
+
+    _classes: ClassVar[dict[str, type[Checkpointed]]] = {}
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        Checkpointed._classes[cls.__name__] = cls
+
+    @abc.abstractmethod
+    def _parameters(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+
+    @abc.abstractmethod
+    def _get_state(self) -> dict[str, Any]:
+        """What was learned, as plain values, arrays, kernels and models."""
+
+    @abc.abstractmethod
+    def _set_state(self, state: dict[str, Any]) -> None:
+        """Continue from what `_get_state` gave."""
+
+    def to_bytes(self) -> bytes:
+        """The model as bytes, for `from_bytes`."""
+        return dumps(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, functions: Functions | None = None) -> Self:
+        """The model that `to_bytes` wrote; it continues bit for bit.
+
+        Parameters
+        ----------
+        data
+            What `to_bytes` returned.
+        functions
+            The functions of `Custom` kernels by name: code is not stored.
+
+        """
+        model = loads(data, functions)
+        if not isinstance(model, cls):
+            raise CheckpointError(f"the checkpoint holds a {type(model).__name__}, not a {cls.__name__}")
+        return model
+
+
+def dumps(model: Checkpointed) -> bytes:
+    """Any model of this library as bytes."""
+    arrays: list[bytes] = []
+    header = json.dumps(_encode(model, arrays), separators=(",", ":")).encode()
+    body = b"".join([_LENGTH.pack(len(header)), header, *arrays])
+    return _PREFIX.pack(MAGIC, VERSION, _digest(body)) + body
+
+
+def loads(data: bytes, functions: Functions | None = None) -> Any:
+    """The model, of whatever class, that `dumps` wrote."""
+    data = bytes(data)
+    if len(data) < _PREFIX.size + _LENGTH.size or data[:4] != MAGIC:
+        raise CheckpointError(f"not a streamkernel checkpoint: {len(data)} bytes that start with {data[:4]!r}")
+    _, version, digest = _PREFIX.unpack_from(data)
+    if not OLDEST_VERSION <= version <= VERSION:
+        raise CheckpointError(
+            f"the checkpoint has format version {version}; this release reads {OLDEST_VERSION} to {VERSION}: "
+            "restore it with the release that wrote it"
+        )
+    body = data[_PREFIX.size :]
+    if _digest(body) != digest:
+        raise CheckpointError("the checkpoint is damaged: its checksum does not match (truncated or altered)")
+    try:
+        length = _LENGTH.unpack_from(body)[0]
+        header = json.loads(body[_LENGTH.size : _LENGTH.size + length])
+        return _decode(header, memoryview(body)[_LENGTH.size + length :], functions or {})
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise CheckpointError(f"cannot restore the checkpoint: {error}") from error
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=16).digest()
+
+
+def _encode(value: Any, arrays: list[bytes]) -> Any:
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, np.generic):
+        return _encode(value.item(), arrays)
+    if isinstance(value, kernels.Kernel):
+        return {"kernel": repr(value)}
+    if isinstance(value, np.ndarray):
+        array = np.ascontiguousarray(value)
+        kind = array.dtype.newbyteorder("<").str
+        if kind not in _ARRAY_TYPES:
+            raise TypeError(f"cannot write an array of {array.dtype} to a checkpoint")
+        offset = sum(map(len, arrays))
+        arrays.append(array.astype(kind, copy=False).tobytes())
+        return {"array": [kind, list(array.shape), offset]}
+    if isinstance(value, list):
+        return [_encode(item, arrays) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_encode(item, arrays) for item in value]}
+    if isinstance(value, Mapping):
+        return {"items": [[_encode(k, arrays), _encode(v, arrays)] for k, v in value.items()]}
+    if isinstance(value, Checkpointed):
+        parts = [_encode(value._parameters(), arrays), _encode(value._get_state(), arrays)]
+        return {"model": [type(value).__name__, *parts]}
+    raise TypeError(f"cannot write {value!r} ({type(value).__name__}) to a checkpoint")
+
+
+def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
+    if isinstance(value, list):
+        return [_decode(item, arrays, functions) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((tag, content),) = value.items()
+    if tag == "float":
+        return float(content)
+    if tag == "kernel":
+        return kernels.parse(content, functions)
+    if tag == "array":
+        kind, shape, offset = content
+        count = math.prod(shape)
+        return np.frombuffer(arrays, dtype=kind, count=count, offset=offset).reshape(shape).copy()
+    if tag == "tuple":
+        return tuple(_decode(item, arrays, functions) for item in content)
+    if tag == "items":
+        return {_decode(k, arrays, functions): _decode(v, arrays, functions) for k, v in content}
+    name, parameters, state = content
+    if name not in Checkpointed._classes:
+        raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
+    model = Checkpointed._classes[name](**_decode(parameters, arrays, functions))
+    model._set_state(_decode(state, arrays, functions))
+    return model

@@ -1,0 +1,122 @@
+"""From feature dicts and data frames to rows of numbers: the names of a stream's features, and what may be wrong with a sample.
+
+Columns stand in sorted order of the feature names, so the order within a dict does not matter. A feature that is absent from a
+sample is zero, as elsewhere in river.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from river import utils
+
+from ..core.types import Matrix, Vector
+from ..kernels import Feature
+
+# Squares of larger targets come close to overflow.
+LARGEST_TARGET = 1e150
+
+
+def sort_names(names: Iterable[Feature]) -> tuple[Feature, ...]:
+    """Feature names in sorted order; names of different types are grouped by type."""
+    try:
+        return tuple(sorted(names))  # type: ignore[type-var]
+    except TypeError:
+        return tuple(sorted(names, key=lambda name: (type(name).__name__, repr(name))))
+
+
+def reader(names: Sequence[Feature]) -> Callable[[Mapping[Feature, Any]], tuple[Any, ...]]:
+    """A fast function from a dict that holds these features to their values."""
+    if not names:
+        return lambda x: ()
+    if len(names) == 1:
+        (name,) = names
+        return lambda x: (x[name],)
+    return operator.itemgetter(*names)
+
+
+def packer(count: int) -> Callable[..., None]:
+    """A fast function that writes `count` numbers into a buffer: `pack(buffer, offset, *numbers)`."""
+    return struct.Struct(f"={count}d").pack_into
+
+
+def values(names: Sequence[Feature], x: Mapping[Feature, Any]) -> Vector:
+    """The values of the named features, absent ones zero, or an error that names the feature and the value."""
+    return np.array([number(f"feature {name!r}", x.get(name, 0.0)) for name in names], dtype=np.float64)
+
+
+def number(what: str, value: Any) -> float:
+    """A finite float, or an error that says what it was meant to be."""
+    if not isinstance(value, numbers.Real | np.number | np.bool_):
+        hint = "impute it" if value is None else "encode it, for example with river's OneHotEncoder"
+        raise TypeError(f"{what} is {value!r} ({type(value).__name__}), not a number: {hint}")
+    result = float(value)
+    if not math.isfinite(result):
+        raise ValueError(f"{what} is {value!r}: every value must be finite")
+    return result
+
+
+def target(value: Any) -> float:
+    """A target that can be learned, or an error."""
+    result = number("target y", value)
+    if abs(result) > LARGEST_TARGET:
+        raise ValueError(f"target y is {value!r}: its square overflows; rescale the target")
+    return result
+
+
+def noise(weight: Any) -> float:
+    """The relative noise variance 1/w of a sample of weight w > 0."""
+    result = number("weight w", weight)
+    if result <= 0.0 or not math.isfinite(1.0 / result):
+        raise ValueError(f"weight w is {weight!r}: it must be positive (leave samples of weight zero out)")
+    return 1.0 / result
+
+
+def frame(X: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
+    """The column names, the numbers and the narwhals frame (None for an array) of what `learn_many` takes."""
+    if isinstance(X, np.ndarray | list | tuple):
+        array = _floats("X", X)
+        if array.ndim != 2:
+            raise ValueError(f"X must have two dimensions (samples, features), got shape {array.shape}")
+        return _checked(tuple(range(array.shape[1])), array, None)
+    data = utils.dataframe.into_frame(X)
+    names = tuple(data.columns)
+    try:
+        array = utils.dataframe.to_numpy(data)
+    except (TypeError, ValueError):
+        for name in names:
+            for value in data[name].to_list():
+                number(f"feature {name!r}", value)
+        raise
+    return _checked(names, array, data)
+
+
+def _checked(names: tuple[Feature, ...], array: Matrix, data: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
+    if not np.isfinite(array).all():
+        i, j = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(f"feature {names[j]!r} is {array[i, j]} in row {i}: every value must be finite")
+    return names, array, data
+
+
+def column(name: str, values: Any, length: int) -> Vector:
+    """A one-dimensional array of `length` finite numbers."""
+    array = _floats(name, values)
+    if array.shape != (length,):
+        raise ValueError(f"{name} must hold one number per row of X ({length}), got shape {array.shape}")
+    if not np.isfinite(array).all():
+        i = int(np.argwhere(~np.isfinite(array))[0, 0])
+        raise ValueError(f"{name} is {array[i]} in row {i}: every value must be finite")
+    return array
+
+
+def _floats(name: str, values: Any) -> Matrix:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must hold numbers: {error}") from None

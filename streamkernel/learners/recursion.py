@@ -1,0 +1,459 @@
+"""The state of a streaming learner over a growing dictionary: what every learner of the library holds.
+
+It owns the arrays of `core.whitened`, knows the features' names, makes room, and passes samples on. Learners add parameters,
+documentation and what is special about their prediction.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from .. import kernels
+from ..core import stream, whitened
+from ..core.blocks import BLOCK
+from ..core.triangular import PANEL, packed_length, row_start, solve_transposed
+from ..core.types import Matrix, Vector
+from ..kernels import Feature
+from . import dictionary
+
+FIRST_CAPACITY = 2 * PANEL
+
+
+def aligned(*shape: int) -> Matrix:
+    """Zeros whose first element lies on a cache line, so that vector loads do not cross one."""
+    size = math.prod(shape)
+    memory = np.zeros(size + PANEL)
+    skip = (-memory.ctypes.data // memory.itemsize) % PANEL
+    return memory[skip : skip + size].reshape(shape)
+
+
+def unpack(packed: Vector, size: int) -> Matrix:
+    """The lower triangle of a packed matrix, dense."""
+    dense = np.zeros((size, size))
+    for i in range(size):
+        start = _row_start(i)
+        dense[i, : i + 1] = packed[start : start + i + 1]
+    return dense
+
+
+def pack(dense: Matrix, capacity: int, symmetric: bool) -> Vector:
+    """A dense lower triangular or symmetric matrix in packed form."""
+    packed = aligned(packed_length(capacity))
+    for i in range(len(dense)):
+        start = _row_start(i)
+        width = min(len(dense), PANEL * (i // PANEL + 1)) if symmetric else i + 1
+        packed[start : start + width] = dense[i, :width]
+    return packed
+
+
+def _row_start(row: int) -> int:
+    return int(getattr(row_start, "py_func", row_start)(row))
+
+
+def _first_dependent(gram: Matrix) -> int | None:
+    """The first point that is a combination of those before it, as far as the condition limit can tell."""
+    factor = np.zeros_like(gram)
+    for i in range(len(gram)):
+        row = linalg.solve_triangular(factor[:i, :i], gram[:i, i], lower=True) if i else gram[:0, 0]
+        residual = gram[i, i] - row @ row
+        if residual <= np.trace(gram) / whitened.CONDITION_LIMIT:
+            return i
+        factor[i, :i], factor[i, i] = row, math.sqrt(residual)
+    return None
+
+
+class Recursion:
+    """A kernel least-squares model of one or more targets over a dictionary chosen by approximate linear dependence.
+
+    Parameters
+    ----------
+    kernel
+        None for `kernels.default` of the number of features.
+    threshold, ridge, forgetting, walk, max_size
+        As in `KRLS`.
+    outputs
+        How many targets share the dictionary and the covariance.
+
+    """
+
+    def __init__(
+        self,
+        kernel: kernels.Kernel | None,
+        threshold: float,
+        ridge: float,
+        forgetting: float = 1.0,
+        walk: bool = False,
+        max_size: int | None = None,
+        outputs: int = 1,
+    ) -> None:
+        self.kernel = kernel
+        self.names: tuple[Feature, ...] = ()
+        self._scalars = np.zeros(whitened.N_SCALARS)
+        settings = [threshold, ridge, forgetting, float(walk), math.inf if max_size is None else float(max_size)]
+        self._scalars[: len(settings)] = settings
+        self._scalars[whitened.PENDING_SCALE] = 1.0
+        self._weights = aligned(outputs, 0)
+        self._points = aligned(0, 0)
+        self._factor = self._covariance = aligned(0)
+        self._state_vectors = np.zeros((whitened.N_STATE_VECTORS, 0))
+        self._prepare((), FIRST_CAPACITY)
+
+    # The arrays ------------------------------------------------------------------------------------------------------
+
+    def _prepare(self, names: tuple[Feature, ...], capacity: int) -> None:
+        """Lay out all arrays for these features and this capacity, keeping what they hold."""
+        kernel = self.effective_kernel(len(names))
+        compiled = kernel.compile(names)
+        size, outputs = self.size, len(self._weights)
+        points = aligned(len(names), capacity)
+        for r, name in enumerate(names):
+            if name in self.names:
+                points[r, :size] = self._points[self.names.index(name), :size]
+        vectors = aligned(whitened.COLUMN + compiled.stack_rows, capacity)
+        vectors[: whitened.N_STATE_VECTORS, :size] = self._state_vectors[:, :size]
+        weights = aligned(outputs, capacity)
+        weights[:, :size] = self._weights[:, :size]
+        used = packed_length(-(-size // PANEL) * PANEL)
+        factor, covariance = aligned(packed_length(capacity)), aligned(packed_length(capacity))
+        factor[:used], covariance[:used] = self._factor[:used], self._covariance[:used]
+        self.names, self._compiled, self._capacity = names, compiled, capacity
+        self._points, self._weights, self._factor, self._covariance = points, weights, factor, covariance
+        self._vectors, self._state_vectors = vectors, vectors[: whitened.N_STATE_VECTORS]
+        self._inputs = np.zeros(1 + outputs + len(names))
+        self._read = dictionary.reader(names)
+        self._pack = dictionary.packer(1 + outputs + len(names))
+        self._bind()
+
+    def _bind(self) -> None:
+        """Collect the arguments of the core's calls once."""
+        self._arguments = (
+            self._compiled.program,
+            self._compiled.parameters,
+            self._points,
+            self._factor,
+            self._covariance,
+            self._vectors,
+            self._weights,
+            self._scalars,
+            self._inputs,
+        )
+        self._n_features = len(self.names)
+
+    def effective_kernel(self, n_features: int | None = None) -> kernels.Kernel:
+        """The kernel in use: the default one follows the number of features."""
+        if self.kernel is not None:
+            return self.kernel
+        return kernels.default(len(self.names) if n_features is None else n_features)
+
+    def _reserve(self) -> None:
+        if self.size + 2 > self._capacity:
+            self._prepare(self.names, 2 * self._capacity)
+
+    def _adopt(self, names: tuple[Feature, ...]) -> None:
+        """Take in new features: old samples had zero there."""
+        before = self.effective_kernel()
+        width_matters = before.depends_on_width or before != self.effective_kernel(len(names))
+        if self.size and width_matters:
+            self._prepare_rewhitened(names)
+        else:
+            self._prepare(names, self._capacity)
+
+    def _prepare_rewhitened(self, names: tuple[Feature, ...]) -> None:
+        """Adopt features under which the kernel itself changes: keep the posterior of the function values at the dictionary.
+
+        With f_D = Lu the whitened weights become L_new⁻¹L u. Points that are dependent under the new kernel are removed first.
+        """
+        whitened.settle(self._covariance, self._vectors, self._scalars)
+        old = self.names
+        while True:
+            points = np.zeros((self.size, len(names)))
+            for r, name in enumerate(old):
+                points[:, names.index(name)] = self._points[r, : self.size]
+            gram = self.effective_kernel(len(names))(points, features=names)
+            dependent = _first_dependent(gram)
+            if dependent is None:
+                break
+            self.remove(dependent)
+        size = self.size
+        factor = np.linalg.cholesky(gram)
+        change = linalg.solve_triangular(factor, unpack(self._factor, size), lower=True)
+        lower = unpack(self._covariance, size)
+        covariance = change @ (lower + np.tril(lower, -1).T) @ change.T
+        weights = self._weights[:, :size] @ change.T
+        self._prepare(names, self._capacity)
+        self._weights[:, :size] = weights
+        self._factor = pack(factor, self._capacity, symmetric=False)
+        self._covariance = pack((covariance + covariance.T) / 2.0, self._capacity, symmetric=True)
+        self._vectors[whitened.RECIPROCALS, :size] = 1.0 / np.diagonal(factor)
+        self._scalars[whitened.TRACE] = np.trace(gram)
+        self._scalars[whitened.PRUNED] = 0.0
+        self._bind()
+
+    def remove(self, index: int) -> None:
+        """Remove a point of the dictionary, keeping the posterior at all others."""
+        whitened.settle(self._covariance, self._vectors, self._scalars)
+        whitened.remove(self._factor, self._covariance, self._vectors, self._weights, self._scalars, index)
+        size = self.size
+        self._points[:, index:size] = self._points[:, index + 1 : size + 1]
+
+    # One sample ------------------------------------------------------------------------------------------------------
+
+    def learn(self, x: Mapping[Feature, Any], targets: Sequence[float], weight: float = 1.0) -> None:
+        """Learn one sample with one target per output; afterwards `errors` are those made before learning."""
+        if self.size + 2 > self._capacity:
+            self._reserve()
+        try:
+            if len(x) != self._n_features:
+                raise KeyError
+            self._pack(self._inputs, 0, 1.0 / weight, *targets, *self._read(x))
+            plain = weight > 0.0
+        except (KeyError, TypeError, ZeroDivisionError, struct.error):
+            plain = False
+        if not plain:
+            self._load(x, targets, weight)
+        if self._compiled.nonnegative or self._compiled.custom:
+            self._complete(x)
+        status = stream.learn_one(*self._arguments)
+        if status < 0:
+            self._explain(x, targets, weight, status)
+
+    def _load(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any) -> None:
+        """The slow way of a sample into `inputs`: features may be new or absent, values may be bad."""
+        numbers = [dictionary.noise(weight), *(dictionary.target(target) for target in targets)]
+        names = self.names
+        if any(name not in names for name in x):
+            names = dictionary.sort_names({*names, *x})
+            row = dictionary.values(names, x)
+            self._check_domain(names, row)
+            self._adopt(names)
+        else:
+            row = dictionary.values(names, x)
+        self._inputs[:] = [*numbers, *row]
+
+    def _complete(self, x: Mapping[Feature, Any]) -> None:
+        """What only some kernels need before the core is called: their domain, and columns computed in Python."""
+        row = self._inputs[-self._n_features :] if self._n_features else self._inputs[:0]
+        if np.isfinite(row).all():
+            self._check_domain(self.names, row)
+            points = np.vstack([self._points[:, : self.size].T, row])
+            kernels.fill_custom(self._compiled, self._vectors[whitened.COLUMN :], points, row)
+
+    def _check_domain(self, names: tuple[Feature, ...], row: Vector) -> None:
+        self.effective_kernel(len(names)).check_domain(names, row[None])
+
+    def _explain(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any, status: int) -> None:
+        """Raise the error that a negative status stands for."""
+        dictionary.noise(weight)
+        for target in targets:
+            dictionary.target(target)
+        dictionary.values(self.names, x)
+        if status == stream.BAD_TARGET:
+            raise ValueError(f"target y is {targets[0]!r}: its squared error overflows; rescale the target")
+        raise ValueError(
+            f"the kernel {self.effective_kernel()!r} gives no finite similarity (or a negative self-similarity) at {dict(x)!r}: "
+            "rescale the features or use another kernel"
+        )
+
+    @property
+    def errors(self) -> Vector:
+        """The errors that the last `learn` made before it learned."""
+        return self._inputs[1 : 1 + len(self._weights)]
+
+    def _present(self, x: Mapping[Feature, Any]) -> Recursion:
+        """Bring a sample into `inputs` for a prediction; the state stays as it is, so new features go to a copy."""
+        try:
+            if len(x) != self._n_features:
+                raise KeyError
+            self._pack(self._inputs, 0, 1.0, *[0.0] * len(self._weights), *self._read(x))
+        except (KeyError, TypeError, struct.error):
+            if any(name not in self.names for name in x):
+                other = copy.deepcopy(self)
+                other._load(x, [0.0] * len(self._weights), 1.0)
+                other._complete(x)
+                return other
+            self._load(x, [0.0] * len(self._weights), 1.0)
+        if self._compiled.nonnegative or self._compiled.custom:
+            self._complete(x)
+        return self
+
+    def predict(self, x: Mapping[Feature, Any]) -> float:
+        """The mean of the first output; `means` holds all of them."""
+        model = self._present(x)
+        mean = stream.predict(*model._arguments)
+        if mean != mean:
+            self._explain(x, (), 1.0, stream.BAD_SIMILARITY)
+        self._inputs[1 : 1 + len(self._weights)] = model._inputs[1 : 1 + len(self._weights)]
+        return mean
+
+    def predict_variance(self, x: Mapping[Feature, Any]) -> tuple[float, float, float]:
+        """The mean of the first output, the residual δ and z'Pz; `means` holds the means of all outputs."""
+        model = self._present(x)
+        mean, residual, explained = stream.predict_variance(*model._arguments)
+        if mean != mean:
+            self._explain(x, (), 1.0, stream.BAD_SIMILARITY)
+        self._inputs[1 : 1 + len(self._weights)] = model._inputs[1 : 1 + len(self._weights)]
+        return mean, residual, explained
+
+    @property
+    def means(self) -> Vector:
+        """The predictions of the last `predict`."""
+        return self._inputs[1 : 1 + len(self._weights)]
+
+    # Many samples ----------------------------------------------------------------------------------------------------
+
+    def learn_many(
+        self, names: tuple[Feature, ...], samples: Matrix, targets: Matrix, weights: Vector | None = None
+    ) -> tuple[Matrix, Vector]:
+        """Learn samples in order, exactly as one after the other; the errors made before each, and the sizes after each."""
+        count, outputs = targets.shape
+        if count and np.abs(targets).max() > dictionary.LARGEST_TARGET:
+            i = int(np.argmax(np.abs(targets).max(axis=1)))
+            dictionary.target(targets[i][np.argmax(np.abs(targets[i]))])
+        noise = np.ones(count)
+        if weights is not None:
+            for weight in weights[~(weights > 0.0)][:1]:
+                dictionary.noise(float(weight))
+            noise /= weights
+        merged = dictionary.sort_names({*self.names, *names}) if set(names) - set(self.names) else self.names
+        rows = np.zeros((count, len(merged)))
+        for j, name in enumerate(names):
+            rows[:, merged.index(name)] = samples[:, j]
+        kernel = self.effective_kernel(len(merged))
+        kernel.check_domain(merged, rows)
+        errors, sizes = np.empty((count, outputs)), np.empty(count)
+        if not count:
+            return errors, sizes
+        similarities = kernel.diagonal(rows, features=merged)
+        if not np.isfinite(similarities).all() or (similarities < 0.0).any():
+            i = int(np.argmin(np.isfinite(similarities) & (similarities >= 0.0)))
+            row = dict(zip(merged, rows[i].tolist(), strict=True))
+            self._explain(row, (), 1.0, stream.BAD_SIMILARITY)
+        if merged != self.names:
+            self._adopt(merged)
+        if self._compiled.custom:
+            for i, row in enumerate(rows):
+                sample = dict(zip(merged, row.tolist(), strict=True))
+                self.learn(sample, targets[i].tolist(), 1.0 / noise[i])
+                errors[i], sizes[i] = self.errors, self.size
+            return errors, sizes
+        start = 0
+        while start < count:
+            self._reserve()
+            workspace = self._block_workspace(count - start)
+            start, status = stream.learn_many(
+                *self._arguments, rows, targets, noise, start, errors, sizes, *workspace
+            )
+            if status < 0:
+                row = dict(zip(merged, rows[start].tolist(), strict=True))
+                self._explain(row, targets[start].tolist(), 1.0, status)
+        return errors, sizes
+
+    def _block_workspace(self, count: int) -> tuple[Vector, Vector, Matrix, Matrix]:
+        capacity = self._capacity if count > stream.CALM else PANEL
+        return aligned(capacity * BLOCK), aligned(capacity * BLOCK), aligned(BLOCK, capacity), aligned(BLOCK + 3, BLOCK)
+
+    def predict_many(self, names: tuple[Feature, ...], samples: Matrix) -> Matrix:
+        """The means of all outputs for every sample."""
+        model = self
+        if set(names) - set(self.names):
+            model = copy.deepcopy(self)
+            model._adopt(dictionary.sort_names({*self.names, *names}))
+        rows = np.zeros((len(samples), len(model.names)))
+        for j, name in enumerate(names):
+            rows[:, model.names.index(name)] = samples[:, j]
+        means = np.zeros((len(samples), len(self._weights)))
+        if not model.size:
+            return means
+        # Through the factor, like a single prediction: the coefficients lose digits where the kernel matrix is ill conditioned.
+        kernel, points = model.effective_kernel(), model._points[:, : model.size].T
+        block = aligned(model._capacity * BLOCK)
+        for start in range(0, len(rows), BLOCK):
+            chunk = rows[start : start + BLOCK]
+            block.reshape(model._capacity, BLOCK)[: model.size, : len(chunk)] = kernel(points, chunk, features=model.names)
+            stream.predict_block(model._factor, model._vectors, model._weights, model.size, block, means[start:], len(chunk))
+        if not np.isfinite(means).all():
+            i = int(np.argwhere(~np.isfinite(means))[0, 0])
+            self._explain(dict(zip(model.names, rows[i].tolist(), strict=True)), (), 1.0, stream.BAD_SIMILARITY)
+        return means
+
+    # What was learned ------------------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """The number of points in the dictionary."""
+        return int(self._scalars[whitened.SIZE])
+
+    @property
+    def refused(self) -> int:
+        """How many novel samples were learned but not admitted because the kernel matrix would have become singular."""
+        return int(self._scalars[whitened.REFUSED])
+
+    @property
+    def seen(self) -> int:
+        """How many samples were learned."""
+        return int(self._scalars[whitened.SEEN])
+
+    @property
+    def points(self) -> list[dict[Feature, float]]:
+        """The dictionary as feature dicts."""
+        return [dict(zip(self.names, point.tolist(), strict=True)) for point in self._points[:, : self.size].T]
+
+    @property
+    def coefficients(self) -> Matrix:
+        """α̃ = L⁻ᵀw for every output: f(x) = Σ_j α̃_j k(x_j, x)."""
+        out = np.zeros((len(self._weights), self._capacity))
+        for row, weights in zip(out, self._weights, strict=True):
+            solve_transposed(self._factor, self._vectors[whitened.RECIPROCALS], self.size, weights, row)
+        return out[:, : self.size]
+
+    @property
+    def noise_variance(self) -> float:
+        """The variance of the noise as the one-step-ahead errors show it; the mean square of the targets before they do."""
+        weight = self._scalars[whitened.NOISE_WEIGHT]
+        if weight > 0.0:
+            return float(self._scalars[whitened.NOISE_SUM] / weight)
+        return float(self._scalars[whitened.TARGET_SQUARES])
+
+    @property
+    def prior_variance(self) -> float:
+        """The variance of the function per unit of the kernel: what the residual δ counts for in a prediction's variance.
+
+        With a ridge it is σ²/ridge. Without one it is the mean square of the whitened weights, which are of unit variance
+        times this under the kernel's own prior.
+        """
+        ridge = self._scalars[whitened.RIDGE]
+        if not self.size:
+            return 1.0
+        if ridge > 0.0:
+            return self.noise_variance / float(ridge)
+        return float(np.mean(self._weights[:, : self.size] ** 2))
+
+    # Copies ----------------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        size = self.size
+        used = packed_length(-(-size // PANEL) * PANEL)
+        return {
+            "kernel": self.kernel,
+            "names": self.names,
+            "capacity": self._capacity,
+            "scalars": self._scalars.copy(),
+            "points": self._points[:, :size].copy(),
+            "vectors": self._vectors[: whitened.N_STATE_VECTORS, :size].copy(),
+            "weights": self._weights[:, :size].copy(),
+            "factor": self._factor[:used].copy(),
+            "covariance": self._covariance[:used].copy(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.kernel, self.names, self._scalars = state["kernel"], state["names"], state["scalars"]
+        self._points, self._state_vectors, self._weights = state["points"], state["vectors"], state["weights"]
+        self._factor, self._covariance = state["factor"], state["covariance"]
+        self._prepare(self.names, state["capacity"])
