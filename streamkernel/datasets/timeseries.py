@@ -1,0 +1,410 @@
+"""Chaotic series as prediction problems: each row holds lagged values, the target is the value to predict."""
+
+from __future__ import annotations
+
+import abc
+import os
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from river.datasets import base
+
+from streamkernel.datasets.base import BLOCK, ArrayDataset, Block, Floats, Generator, check_count, check_number, embed
+from streamkernel.datasets.fetch import Progress, check_folder
+from streamkernel.datasets.files import load
+
+__all__ = ["Lorenz", "MackeyGlass", "SantaFeLaser"]
+
+
+class _LaggedSeries(Generator, abc.ABC):
+    """A generator of an endless series, embedded as it comes."""
+
+    def __init__(self, transient: int, noise: float, lags: int, stride: int, horizon: int, seed: int | None) -> None:
+        for name, value in (("lags", lags), ("stride", stride), ("horizon", horizon)):
+            check_count(name, value, at_least=1)
+        check_count("transient", transient)
+        check_number("noise", noise, at_least=0)
+        super().__init__(n_features=lags, seed=seed)
+        self.transient = transient
+        self.noise = noise
+        self.lags = lags
+        self.stride = stride
+        self.horizon = horizon
+
+    @abc.abstractmethod
+    def _simulate(self) -> Iterator[Floats]:
+        """The noise-free series from its start, `BLOCK` values at a time."""
+
+    def _observe(self) -> Iterator[Floats]:
+        # The noise has a random stream of its own, so that its level does not change the trajectory.
+        random, skip = self._random(stream=1), self.transient
+        for values in self._simulate():
+            kept, skip = values[skip:], max(0, skip - len(values))
+            yield kept + self.noise * random.standard_normal(kept.shape)
+
+    def series(self, n: int) -> Floats:
+        """The first `n` values of the series that the rows are cut from (after the transient, with the noise)."""
+        check_count("n", n)
+        parts: list[Floats] = []
+        have = 0
+        for values in self._observe():
+            parts.append(values)
+            have += len(values)
+            if have >= n:
+                break
+        return np.concatenate(parts)[:n]
+
+    def _blocks(self) -> Iterator[Block]:
+        reach = self.lags * self.stride + self.horizon - 1
+        tail = np.empty(0)
+        for values in self._observe():
+            tail = np.concatenate([tail, values])
+            if len(tail) > reach:
+                yield embed(tail, self.lags, self.stride, self.horizon)
+                tail = tail[-reach:]
+
+
+@njit(cache=True)
+def _mackey_glass(
+    delayed: Floats, position: int, value: float, a: float, b: float, step: float, steps_per_sample: int, out: Floats
+) -> tuple[int, float]:
+    """Fill `out` with samples of dy/dt = a y(t - tau) / (1 + y(t - tau)^10) - b y(t), one Euler step at a time.
+
+    Requires: `delayed` is a ring of the last tau / step values, its oldest at `position`; `value` is y(t).
+    Ensures: `delayed` and the returned (position, value) continue the series. The power is written out, so that the
+    result is the same bit for bit on every platform.
+    """
+    for i in range(len(out)):
+        out[i] = value
+        for _ in range(steps_per_sample):
+            past = delayed[position]
+            delayed[position] = value
+            position += 1
+            if position == len(delayed):
+                position = 0
+            square = past * past
+            fourth = square * square
+            value += step * (a * past / (1.0 + fourth * fourth * square) - b * value)
+    return position, value
+
+
+def _whole(name: str, ratio: float, meaning: str) -> int:
+    """`ratio` as an integer, or a ValueError that says what has to divide what."""
+    count = round(ratio)
+    if count < 1 or abs(ratio - count) > 1e-9 * count:
+        raise ValueError(f"{name} must divide {meaning} into a whole number of steps, got {ratio:g} steps")
+    return count
+
+
+class MackeyGlass(_LaggedSeries):
+    """The Mackey-Glass series: predict it from lagged values.
+
+    $$dy/dt = a y(t - \\tau) / (1 + y(t - \\tau)^{10}) - b y(t)$$
+
+    with a = 0.2, b = 0.1, sampled once per time unit. It is chaotic for tau > 16.8. By default a row is the KRLS
+    paper's: the target y(t) with the ten lags y(t - 4), y(t - 8), ..., y(t - 40).
+
+    The paper gives the Euler method, y(0) uniform on [0.1, 2] and y(t) = 0 before. It leaves the rest open, decided
+    here so that its table is reproduced: the Euler step is 0.1, no transient is discarded, the series begins with y(0),
+    and the first row is the first with every lag inside the series (t = 40).
+
+    Parameters
+    ----------
+    tau
+        The delay, a multiple of `step`: 17 (weakly chaotic) and 30 in the paper.
+    step
+        Length of an Euler step; a whole number of them makes one time unit.
+    transient
+        Samples discarded from the start of the series.
+    noise
+        Standard deviation of Gaussian noise on the observed values, lags and target alike.
+    lags
+        Number of lags in a row.
+    stride
+        Samples between two lags, and between the target of horizon 1 and the most recent lag.
+    horizon
+        1 has y(t) as the target, h has y(t + h - 1). With the paper's stride of 4 the most recent lag is then h + 3
+        samples back.
+    seed
+        Random seed number used for reproducibility.
+
+    Examples
+    --------
+
+    >>> from streamkernel import datasets
+
+    >>> dataset = datasets.MackeyGlass(tau=17, seed=1)
+    >>> X, y = dataset.arrays(1000)
+    >>> X.shape
+    (1000, 10)
+
+    Column 0 is the most recent lag, four samples before the target:
+
+    >>> bool((X[4:, 0] == y[:-4]).all())
+    True
+
+    >>> dataset.series(3).round(4).tolist()
+    [1.4282, 1.2916, 1.1681]
+
+    References
+    ----------
+    [^1]: Mackey, M.C. and Glass, L., 1977. Oscillation and chaos in physiological control systems. Science, 197(4300).
+    [^2]: Engel, Y., Mannor, S. and Meir, R., 2004. The kernel recursive least-squares algorithm, section 5.2.1.
+
+    """
+
+    _A, _B = 0.2, 0.1
+
+    def __init__(
+        self,
+        tau: float = 17,
+        step: float = 0.1,
+        transient: int = 0,
+        noise: float = 0.0,
+        lags: int = 10,
+        stride: int = 4,
+        horizon: int = 1,
+        seed: int | None = None,
+    ) -> None:
+        check_number("tau", tau, above=0)
+        check_number("step", step, above=0)
+        self._steps_per_sample = _whole("step", 1 / step, "the sampling interval of 1")
+        self._delay_steps = _whole("step", tau / step, f"tau ({tau:g})")
+        super().__init__(transient, noise, lags, stride, horizon, seed)
+        self.tau = tau
+        self.step = step
+
+    def _simulate(self) -> Iterator[Floats]:
+        value = self._random().uniform(0.1, 2)
+        delayed, position = np.zeros(self._delay_steps), 0
+        while True:
+            out = np.empty(BLOCK)
+            position, value = _mackey_glass(
+                delayed, position, value, self._A, self._B, float(self.step), self._steps_per_sample, out
+            )
+            yield out
+
+
+@njit(cache=True)
+def _lorenz(
+    state: Floats, sigma: float, rho: float, beta: float, step: float, steps_per_sample: int, out: Floats
+) -> None:
+    """Fill the rows of `out` with states of the Lorenz system, by the classical fourth-order Runge-Kutta method.
+
+    Requires: `state` has three entries. Ensures: `state` continues the trajectory after the last row.
+    """
+    slope, total, point = np.empty(3), np.empty(3), np.empty(3)
+    for i in range(len(out)):
+        out[i] = state
+        for _ in range(steps_per_sample):
+            point[:] = state
+            total[:] = 0.0
+            for stage in range(4):
+                slope[0] = sigma * (point[1] - point[0])
+                slope[1] = point[0] * (rho - point[2]) - point[1]
+                slope[2] = point[0] * point[1] - beta * point[2]
+                total += slope if stage in (0, 3) else 2.0 * slope
+                point[:] = state + (step if stage == 2 else step / 2) * slope
+            state += step / 6 * total
+
+
+class Lorenz(_LaggedSeries):
+    """One coordinate of the Lorenz system: predict it from lagged values.
+
+    $$dx/dt = \\sigma (y - x), dy/dt = x (\\rho - z) - y, dz/dt = x y - \\beta z$$
+
+    with the classical sigma = 10, rho = 28, beta = 8/3 by default, integrated by the fourth-order Runge-Kutta method in
+    steps of `interval` / 10. The start is uniform in the unit cube around (1, 1, 1), and the transient is discarded.
+
+    Parameters
+    ----------
+    interval
+        Time between two samples.
+    coordinate
+        Which of "x", "y", "z" is observed.
+    sigma
+        Prandtl number.
+    rho
+        Rayleigh number.
+    beta
+        Geometric factor.
+    transient
+        Samples discarded from the start of the series.
+    noise
+        Standard deviation of Gaussian noise on the observed values, lags and target alike.
+    lags
+        Number of lags in a row.
+    stride
+        Samples between two lags, and between the target of horizon 1 and the most recent lag.
+    horizon
+        1 has y(t) as the target, h has y(t + h - 1).
+    seed
+        Random seed number used for reproducibility.
+
+    Examples
+    --------
+
+    >>> from streamkernel import datasets
+
+    >>> dataset = datasets.Lorenz(seed=1)
+    >>> len(dataset.series(500)), dataset.states(500).shape
+    (500, (500, 3))
+
+    References
+    ----------
+    [^1]: Lorenz, E.N., 1963. Deterministic nonperiodic flow. Journal of the Atmospheric Sciences, 20(2), pp.130-141.
+
+    """
+
+    _STEPS_PER_SAMPLE = 10
+
+    def __init__(
+        self,
+        interval: float = 0.05,
+        coordinate: str = "x",
+        sigma: float = 10.0,
+        rho: float = 28.0,
+        beta: float = 8 / 3,
+        transient: int = 500,
+        noise: float = 0.0,
+        lags: int = 6,
+        stride: int = 1,
+        horizon: int = 1,
+        seed: int | None = None,
+    ) -> None:
+        check_number("interval", interval, above=0)
+        if coordinate not in ("x", "y", "z"):
+            raise ValueError(f"coordinate must be 'x', 'y' or 'z', got {coordinate!r}")
+        for name, value in (("sigma", sigma), ("rho", rho), ("beta", beta)):
+            check_number(name, value)
+        super().__init__(transient, noise, lags, stride, horizon, seed)
+        self.interval = interval
+        self.coordinate = coordinate
+        self.sigma = sigma
+        self.rho = rho
+        self.beta = beta
+
+    def _trajectory(self) -> Iterator[Floats]:
+        state = 1 + self._random().uniform(-0.5, 0.5, 3)
+        step = self.interval / self._STEPS_PER_SAMPLE
+        while True:
+            out = np.empty((BLOCK, 3))
+            with np.errstate(over="ignore", invalid="ignore"):  # said below
+                _lorenz(state, float(self.sigma), float(self.rho), float(self.beta), step, self._STEPS_PER_SAMPLE, out)
+            if not np.isfinite(out).all():
+                raise ValueError(f"interval must be short enough to integrate, got {self.interval!r}")
+            yield out
+
+    def _simulate(self) -> Iterator[Floats]:
+        column = "xyz".index(self.coordinate)
+        for states in self._trajectory():
+            yield states[:, column]
+
+    def states(self, n: int) -> Floats:
+        """The first `n` noise-free states (x, y, z) after the transient, one a row."""
+        check_count("n", n)
+        parts: list[Floats] = []
+        for states in self._trajectory():
+            parts.append(states)
+            if len(parts) * BLOCK >= n + self.transient:
+                break
+        return np.concatenate(parts)[self.transient : self.transient + n]
+
+
+class SantaFeLaser(ArrayDataset):
+    """The Santa Fe laser (data set A): the intensity of a far-infrared NH3 laser, in integers from 0 to 255.
+
+    The competition's series of 1,000 values ("A") and its continuation of 9,093 ("A.cont"), to be predicted from lagged
+    values. By default a row is the KRLS paper's: 40 consecutive lags, with zeros before the start of the series. The
+    paper trains on rows 1 to 1000 and tests on rows 1001 to 1100.
+
+    Parameters
+    ----------
+    part
+        "A", "A.cont", or "all" for the two joined.
+    rows
+        The first and last target, counted from 1 within the part, both included; by default all. Lags reach back
+        before the first row, within the part.
+    lags
+        Number of lags in a row.
+    stride
+        Samples between two lags.
+    horizon
+        1 has y(t) as the target, h has y(t + h - 1), t being a row's number.
+    normalize
+        Whether to map the range of part A, 2 to 255, to [0, 1], as the paper does.
+    folder
+        Where to look for the data first. See `streamkernel.datasets`.
+    progress
+        Called with (bytes so far, bytes in all or None) while a file is downloaded.
+
+    Examples
+    --------
+
+    >>> from streamkernel import datasets
+
+    >>> test = datasets.SantaFeLaser(part="all", rows=(1001, 1100))
+    >>> test.n_samples, test.n_features
+    (100, 40)
+
+    References
+    ----------
+    [^1]: Weigend, A.S. and Gershenfeld, N.A., 1994. Time series prediction: forecasting the future and understanding
+    the past. Addison-Wesley.
+    [^2]: Engel, Y., Mannor, S. and Meir, R., 2004. The kernel recursive least-squares algorithm, section 5.2.2.
+
+    """
+
+    _PARTS: ClassVar = {"A": (0, 1000), "A.cont": (1000, 10093), "all": (0, 10093)}
+    _LOW, _HIGH = 2.0, 255.0
+
+    def __init__(
+        self,
+        part: str = "A",
+        rows: tuple[int, int] | None = None,
+        lags: int = 40,
+        stride: int = 1,
+        horizon: int = 1,
+        normalize: bool = False,
+        folder: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        if part not in self._PARTS:
+            raise ValueError(f"part must be one of {', '.join(map(repr, self._PARTS))}, got {part!r}")
+        for name, value in (("lags", lags), ("stride", stride), ("horizon", horizon)):
+            check_count(name, value, at_least=1)
+        begin, end = self._PARTS[part]
+        last_row = end - begin - horizon + 1
+        first, last = (1, last_row) if rows is None else self._pair(rows)
+        if not 1 <= first <= last <= last_row:
+            raise ValueError(f"rows must be (first, last) within 1 to {last_row} of part {part!r}, got {rows!r}")
+        super().__init__(task=base.REG, n_features=lags, n_samples=last - first + 1)
+        self.part = part
+        self.rows = (first, last)
+        self.lags = lags
+        self.stride = stride
+        self.horizon = horizon
+        self.normalize = normalize
+        self.folder = check_folder(folder)
+        self.progress = progress
+
+    @staticmethod
+    def _pair(rows: Any) -> tuple[int, int]:
+        if not isinstance(rows, (tuple, list)) or len(rows) != 2:
+            raise ValueError(f"rows must be (first, last), got {rows!r}")
+        for value in rows:
+            check_count("rows", value, at_least=1)
+        return rows[0], rows[1]
+
+    def series(self) -> Floats:
+        """Every value of the part, without regard to `rows`."""
+        begin, end = self._PARTS[self.part]
+        values = load("santafe", self.folder, self.progress)[1][begin:end]
+        return (values - self._LOW) / (self._HIGH - self._LOW) if self.normalize else values
+
+    def _blocks(self) -> Iterator[Block]:
+        X, y = embed(self.series(), self.lags, self.stride, self.horizon, pad=True)
+        first, last = self.rows
+        yield X[first - 1 : last], y[first - 1 : last]
