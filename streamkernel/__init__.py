@@ -1,6 +1,27 @@
 """Online kernel learning: exact, bounded, calibrated and fast."""
 
-from . import datasets, kernels
-from .learners import KRLS
+from __future__ import annotations
 
-__all__ = ["KRLS", "datasets", "kernels"]
+import importlib
+from typing import Any
+
+from . import kernels
+from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR
+from .running import Run, run
+
+__version__ = "0.1.0"
+
+# Imported when first used: what they build on takes a second to import.
+_SUBMODULES = ("batch", "datasets")
+
+__all__ = ["CKAAR", "IKAAR", "KAAR", "KRLS", "KRR", "Run", "batch", "datasets", "kernels", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_SUBMODULES])

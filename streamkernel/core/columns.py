@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from .jit import jit
+from .jit import jit, part
 from .simd import LANES, exponential, load, store
 from .triangular import padded
 from .types import Matrix, Program, Vector
@@ -37,7 +37,7 @@ from .types import Matrix, Program, Vector
 SQRT3, SQRT5 = math.sqrt(3.0), math.sqrt(5.0)
 
 
-@jit
+@part
 def _squared_distances(points: Matrix, count: int, x: Vector, length_scales: Vector, out: Vector) -> None:
     """Σ_r ((x_r − z_r) / ℓ_r)² for every point z."""
     for j in range(count):
@@ -49,7 +49,7 @@ def _squared_distances(points: Matrix, count: int, x: Vector, length_scales: Vec
             out[j] += difference * difference
 
 
-@jit
+@part
 def _squared_sines(points: Matrix, count: int, x: Vector, length_scales: Vector, period: float, out: Vector) -> None:
     """Σ_r sin²(π (x_r − z_r) / period) / ℓ_r² for every point z."""
     for j in range(count):
@@ -61,7 +61,7 @@ def _squared_sines(points: Matrix, count: int, x: Vector, length_scales: Vector,
             out[j] += sine * sine
 
 
-@jit
+@part
 def _inner_products(points: Matrix, count: int, x: Vector, out: Vector) -> None:
     """⟨x, z⟩ for every point z."""
     for j in range(count):
@@ -72,7 +72,7 @@ def _inner_products(points: Matrix, count: int, x: Vector, out: Vector) -> None:
             out[j] += row[j] * value
 
 
-@jit
+@part
 def _exponentials(out: Vector, count: int) -> None:
     """exp of every element, all at most zero.
 
@@ -84,7 +84,7 @@ def _exponentials(out: Vector, count: int) -> None:
         store(out, j, exponential(load(out, j)))
 
 
-@jit
+@part
 def _spline(x: float, z: float) -> float:
     """1 + xz + ∫₀^min (x − t)(z − t) dt where x and z have one sign; 1 + xz where they have not."""
     value = 1.0 + x * z
@@ -95,7 +95,7 @@ def _spline(x: float, z: float) -> float:
     return value
 
 
-@jit
+@part
 def _splines(points: Matrix, count: int, x: Vector, out: Vector) -> None:
     """The product over features of the one-dimensional spline kernels."""
     for j in range(count):
@@ -105,7 +105,7 @@ def _splines(points: Matrix, count: int, x: Vector, out: Vector) -> None:
         out[j] = value
 
 
-@jit
+@part
 def _anova(points: Matrix, count: int, x: Vector, order: int, stack: Matrix, top: int) -> None:
     """The elementary symmetric polynomial of the one-dimensional spline kernels, E_p += E_{p−1}·k_r.
 
@@ -123,7 +123,7 @@ def _anova(points: Matrix, count: int, x: Vector, order: int, stack: Matrix, top
         stack[top, j] = stack[top + order, j]
 
 
-@jit
+@part
 def _leaf(
     code: int,
     own: Vector,
@@ -214,7 +214,7 @@ def column(program: Program, parameters: Vector, points: Matrix, count: int, x: 
             _leaf(code, parameters[program[node, 1] :], program[node, 2], points, count, x, stack, top)
 
 
-@jit
+@part
 def _leaf_derivative(
     code: int,
     own: Vector,

@@ -18,6 +18,12 @@ def jit(function: Function) -> Function:
     return cast(Function, numba.njit(cache=True, fastmath=FASTMATH, error_model="numpy")(function))
 
 
+def part(function: Function) -> Function:
+    """Compile a function that only other jitted functions call: no wrapper for Python, which saves a third of its compile time."""
+    flags = {"cache": True, "fastmath": FASTMATH, "error_model": "numpy", "no_cpython_wrapper": True}
+    return cast(Function, numba.njit(**flags)(function))
+
+
 def inline(function: Function) -> Function:
     """Compile a function into its callers: for small pieces that a hot loop is made of."""
     return cast(Function, numba.njit(fastmath=FASTMATH, error_model="numpy", inline="always")(function))

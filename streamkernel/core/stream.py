@@ -1,7 +1,7 @@
 """A kernel program and the whitened recursion together: learn one sample, learn many, predict.
 
 These are the calls that a learner makes. `inputs` carries a sample in: [noise, targets..., features...]; what a call has to
-report besides its status it leaves in the places of the targets. A sample that cannot be used is reported by a negative status
+report besides its status it leaves in the places of the noise and the targets. A sample that cannot be used is reported by a negative status
 before anything has changed.
 """
 
@@ -11,16 +11,19 @@ import math
 
 from .blocks import BLOCK, innovations, multiply_block, pending_rows, solve_block, subtract_products
 from .columns import column
-from .jit import jit
+from .jit import inline, jit, part
 from .triangular import dot
 from .types import Matrix, Program, Vector
 from .whitened import (
     COLUMN,
     FORGETTING,
+    LOG_DETERMINANT,
     MAX_SIZE,
     PROJECTION,
     RECIPROCALS,
     REFUSED,
+    REGULARIZED_LOSS,
+    RIDGE,
     SEEN,
     SIZE,
     TARGET_SQUARES,
@@ -35,7 +38,7 @@ from .whitened import (
     settle,
 )
 
-LEARNED, JOINED = 0, 1
+LEARNED, JOINED, FULL = 0, 1, 2
 BAD_INPUT, BAD_SIMILARITY, BAD_TARGET = -1, -2, -3
 
 # Blocks start after this many samples in a row that did not join: earlier they would mostly be cut short.
@@ -105,12 +108,21 @@ def predict_variance(
     residual = project(factor, vectors, scalars)
     for output in range(outputs):
         inputs[1 + output] = dot(weights[output], vectors[PROJECTION], int(scalars[SIZE]))
-    return float(inputs[1]), residual, explained_variance(covariance, vectors, scalars)
+    explained = explained_variance(covariance, vectors, scalars) if len(covariance) else 0.0
+    return float(inputs[1]), residual, explained
 
 
 @jit
-def _prune(
-    points: Matrix, factor: Vector, covariance: Vector, vectors: Matrix, weights: Matrix, scalars: Vector
+def prune(
+    program: Program,
+    parameters: Vector,
+    points: Matrix,
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    inputs: Vector,
 ) -> None:
     """Drop the least important point."""
     settle(covariance, vectors, scalars)
@@ -121,6 +133,42 @@ def _prune(
         row = points[r]
         for j in range(index, size - 1):
             row[j] = row[j + 1]
+
+
+@inline
+def relative_variance(residual: float, explained: float, scalars: Vector) -> float:
+    """u: the variance of the function at a sample over that of the noise; without a ridge, as far as the dictionary sees it."""
+    return explained + residual / scalars[RIDGE] if scalars[RIDGE] > 0.0 else explained
+
+
+@jit
+def errors_before(vectors: Matrix, weights: Matrix, scalars: Vector, inputs: Vector) -> float:
+    """Turn the targets in `inputs` into errors, y_k − w_k'z; return the sum of the squared targets.
+
+    Ensures: where a square is not finite `inputs` is unchanged, and neither is the result finite.
+    """
+    size, outputs = int(scalars[SIZE]), weights.shape[0]
+    targets = inputs[1 : 1 + outputs]
+    squares, check = 0.0, 0.0
+    for output in range(outputs):
+        error = targets[output] - dot(weights[output], vectors[PROJECTION], size)
+        squares += targets[output] * targets[output]
+        check += error * error
+    if not math.isfinite(check):
+        return check
+    for output in range(outputs):
+        targets[output] -= dot(weights[output], vectors[PROJECTION], size)
+    return squares
+
+
+@jit
+def account(squares: float, inputs: Vector, outputs: int, noise: float, scalars: Vector) -> None:
+    """Count a learned sample: the mean square of the targets, Σ e²/(1 + u) and Σ ln(1 + u)."""
+    scalars[SEEN] += 1.0
+    scalars[TARGET_SQUARES] += (squares / outputs - scalars[TARGET_SQUARES]) / scalars[SEEN]
+    growth = 1.0 + inputs[0] / noise
+    scalars[REGULARIZED_LOSS] += inputs[1] * inputs[1] / (noise * growth)
+    scalars[LOG_DETERMINANT] += math.log(growth)
 
 
 @jit
@@ -135,34 +183,58 @@ def learn_one(
     scalars: Vector,
     inputs: Vector,
 ) -> int:
-    """Learn one sample.
+    """Learn one sample; FULL says that the dictionary is one point too large now and `prune` is due.
 
     Requires: room for two more points than there are; inputs[0] > 0.
-    Ensures: the errors made before learning stand in the places of the targets; at most MAX_SIZE points.
+    Ensures: the errors made before learning stand in the places of the targets, u (`relative_variance`) in that of the noise.
     """
     outputs = weights.shape[0]
     status = present(program, parameters, points, vectors, scalars, inputs[1 + outputs :])
     if status < 0:
         return status
-    size = int(scalars[SIZE])
     residual = project(factor, vectors, scalars)
-    errors = inputs[1 : 1 + outputs]
-    squares, check = 0.0, 0.0
-    for output in range(outputs):
-        target = errors[output]
-        error = target - dot(weights[output], vectors[PROJECTION], size)
-        squares += target * target
-        check += error * error
-    if not math.isfinite(squares + check):
+    squares = errors_before(vectors, weights, scalars, inputs)
+    if not math.isfinite(squares):
         return BAD_TARGET
-    for output in range(outputs):
-        errors[output] -= dot(weights[output], vectors[PROJECTION], size)
-    joined = learn(factor, covariance, vectors, weights, scalars, residual, errors, inputs[0])
-    scalars[SEEN] += 1.0
-    scalars[TARGET_SQUARES] += (squares / outputs - scalars[TARGET_SQUARES]) / scalars[SEEN]
-    if joined and scalars[SIZE] > scalars[MAX_SIZE]:
-        _prune(points, factor, covariance, vectors, weights, scalars)
-    return JOINED if joined else LEARNED
+    noise = inputs[0]
+    errors = inputs[1 : 1 + outputs]
+    joined, explained = learn(factor, covariance, vectors, weights, scalars, residual, errors, noise)
+    inputs[0] = relative_variance(residual, explained, scalars)
+    account(squares, inputs, outputs, noise, scalars)
+    if joined:
+        return FULL if scalars[SIZE] > scalars[MAX_SIZE] else JOINED
+    return LEARNED
+
+
+@jit
+def predict_rows(
+    program: Program,
+    parameters: Vector,
+    points: Matrix,
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    inputs: Vector,
+    samples: Matrix,
+    means: Matrix,
+    residuals: Vector,
+    explained: Vector,
+) -> int:
+    """`predict_variance` for every row of `samples`; return the first row that cannot be used, or their number."""
+    outputs = weights.shape[0]
+    for t in range(len(samples)):
+        for r in range(points.shape[0]):
+            inputs[1 + outputs + r] = samples[t, r]
+        mean, residuals[t], explained[t] = predict_variance(
+            program, parameters, points, factor, covariance, vectors, weights, scalars, inputs
+        )
+        if mean != mean:
+            return t
+        for output in range(outputs):
+            means[t, output] = inputs[1 + output]
+    return len(samples)
 
 
 @jit
@@ -180,7 +252,7 @@ def predict_block(
                 means[b, output] += row[i] * block[i * BLOCK + b]
 
 
-@jit
+@part
 def _learn_block(
     program: Program,
     parameters: Vector,
@@ -190,11 +262,13 @@ def _learn_block(
     vectors: Matrix,
     weights: Matrix,
     scalars: Vector,
+    inputs: Vector,
     samples: Matrix,
     targets: Matrix,
     noise: Vector,
     start: int,
     errors: Matrix,
+    relative: Vector,
     sizes: Vector,
     block: Vector,
     products: Vector,
@@ -261,8 +335,11 @@ def _learn_block(
         squares = 0.0
         for output in range(outputs):
             squares += targets[start + b, output] * targets[start + b, output]
-        scalars[SEEN] += 1.0
-        scalars[TARGET_SQUARES] += (squares / outputs - scalars[TARGET_SQUARES]) / scalars[SEEN]
+            inputs[1 + output] = errors[start + b, output]
+        explained = cholesky[b, b] * cholesky[b, b] - noise[start + b]
+        inputs[0] = relative_variance(max(residuals[b], 0.0), explained, scalars)
+        relative[start + b] = inputs[0]
+        account(squares, inputs, outputs, noise[start + b], scalars)
     return count
 
 
@@ -282,16 +359,20 @@ def learn_many(
     noise: Vector,
     start: int,
     errors: Matrix,
+    relative: Vector,
     sizes: Vector,
     block: Vector,
     products: Vector,
     rows: Matrix,
     cholesky: Matrix,
 ) -> tuple[int, int]:
-    """Learn the samples from `start` on, until the end or until there is no room to grow; return the next sample and a status.
+    """Learn the samples from `start` on, until the end or until there is no room to grow (JOINED) or a point to prune (FULL).
+
+    Returns the next sample and the status.
 
     Requires: finite samples and targets; `block`, `products`, `rows` and `cholesky` are workspace, the latter BLOCK + 3 rows.
-    Ensures: errors[t] = y_t minus the prediction made before sample t was learned; sizes[t] the dictionary's size after it.
+    Ensures: errors[t] = y_t minus the prediction made before sample t was learned, relative[t] its u; sizes[t] the dictionary's
+    size after it.
     """
     outputs, capacity = weights.shape[0], points.shape[1]
     calm = 0
@@ -308,11 +389,13 @@ def learn_many(
                 vectors,
                 weights,
                 scalars,
+                inputs,
                 samples,
                 targets,
                 noise,
                 start,
                 errors,
+                relative,
                 sizes,
                 block,
                 products,
@@ -330,9 +413,12 @@ def learn_many(
         status = learn_one(program, parameters, points, factor, covariance, vectors, weights, scalars, inputs)
         if status < 0:
             return start, status
+        relative[start] = inputs[0]
         for output in range(outputs):
             errors[start, output] = inputs[1 + output]
-        sizes[start] = scalars[SIZE]
-        calm = 0 if status == JOINED else calm + 1
+        sizes[start] = min(scalars[SIZE], scalars[MAX_SIZE])
+        calm = calm + 1 if status == LEARNED else 0
         start += 1
+        if status == FULL:
+            return start, FULL
     return start, LEARNED

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from .jit import inline, jit
+from .jit import inline, jit, part
 from .simd import LANES, lane, load, multiply_add, splat, store, subtract, total, totals
 from .types import Vector
 
@@ -154,7 +154,7 @@ def delete_row(factor: Vector, reciprocals: Vector, size: int, index: int, cosin
     reciprocals[size - 1] = 0.0
 
 
-@jit
+@part
 def _clear_row(matrix: Vector, row: int) -> None:
     """Set a whole stored row to zero, so that it is padding again."""
     start = row_start(row)

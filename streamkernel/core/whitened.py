@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 
-from .jit import inline, jit
+from .jit import inline, jit, part
 from .simd import load, multiply, multiply_add, splat, store, total, totals
 from .triangular import (
     PANEL,
@@ -64,8 +64,10 @@ N_STATE_VECTORS = 3
     NOISE_WEIGHT,
     TARGET_SQUARES,
     SEEN,
-) = range(16)
-N_SCALARS = 16
+    REGULARIZED_LOSS,
+    LOG_DETERMINANT,
+) = range(18)
+N_SCALARS = 18
 
 # Beyond this condition number of K the residual is rounding error: such a sample is learned, not admitted.
 CONDITION_LIMIT = 1e14
@@ -273,8 +275,8 @@ def learn(
     residual: float,
     errors: Vector,
     noise: float,
-) -> bool:
-    """Learn the projected sample; return whether it joined the dictionary.
+) -> tuple[bool, float]:
+    """Learn the projected sample; return whether it joined the dictionary, and z'Pz before it was learned.
 
     Requires: `project` has run for this sample; errors[k] = y_k − w_k'z, finite; `noise` > 0; room for one more point.
     Ensures: `weights` minimize the regularized squared error of every target so far.
@@ -282,7 +284,8 @@ def learn(
     size = int(scalars[SIZE])
     projection, gain, pending = vectors[PROJECTION], vectors[GAIN], vectors[PENDING]
     sweep(covariance, size, pending, scalars[PENDING_SCALE], scalars[PENDING_DIAGONAL], projection, gain)
-    spread = noise + dot(projection, gain, size)
+    explained = dot(projection, gain, size)
+    spread = noise + explained
     self_similarity = vectors[COLUMN, size]
     novel = is_novel(residual, self_similarity, scalars)
     if not novel and residual > scalars[THRESHOLD]:
@@ -303,10 +306,10 @@ def learn(
         scalars[IS_PENDING] = 1.0
         observe_noise(errors, spread, scalars)
     forget(covariance, weights, scalars)
-    return novel
+    return novel, explained
 
 
-@jit
+@part
 def _grow(
     factor: Vector, covariance: Vector, vectors: Matrix, scalars: Vector, residual: float, spread: float
 ) -> float:
@@ -323,7 +326,7 @@ def _grow(
     return spread + residual / scalars[RIDGE]
 
 
-@jit
+@part
 def _grow_flat(
     factor: Vector,
     covariance: Vector,
@@ -354,7 +357,7 @@ def _grow_flat(
     scalars[TRACE] += vectors[COLUMN, size]
 
 
-@jit
+@part
 def _add_inverse_row(factor: Vector, reciprocals: Vector, row: int, work: Vector, diagonal: Vector) -> None:
     """Add the squares of a row of L⁻¹ to the diagonal of K̃⁻¹ = L⁻ᵀL⁻¹."""
     for i in range(row):

@@ -1,5 +1,6 @@
 """Streaming learners with river's interface, one paper family per file."""
 
+from .kaar import CKAAR, IKAAR, KAAR, KRR
 from .krls import KRLS
 
-__all__ = ["KRLS"]
+__all__ = ["CKAAR", "IKAAR", "KAAR", "KRLS", "KRR"]

@@ -6,21 +6,15 @@ Paper -> code: ν `threshold`, D `dictionary`, α̃ `coefficients`; the recursio
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from river import base, proba, utils
-
 from .. import kernels
-from ..checkpoint import Checkpointed
-from ..kernels import Feature
-from . import dictionary, parameters
+from . import parameters
+from .base import StreamingRegressor
 from .recursion import Recursion
 
 
-class KRLS(base.Regressor, Checkpointed):
+class KRLS(StreamingRegressor):
     """Kernel recursive least squares with an approximate-linear-dependence dictionary.
 
     Predicts f(x) = Σ_j α̃_j k(x_j, x) over a dictionary of past samples. A sample joins the dictionary when it cannot be
@@ -55,18 +49,19 @@ class KRLS(base.Regressor, Checkpointed):
     Examples
     --------
 
-    >>> from river import evaluate, metrics, preprocessing
+    >>> from river import evaluate, metrics
     >>> from streamkernel import KRLS, datasets, kernels
 
-    >>> model = preprocessing.StandardScaler() | KRLS(kernels.RBF(1.0), threshold=1e-4)
-    >>> evaluate.progressive_val_score(datasets.SincLinear(seed=1).take(500), model, metrics.RMSE())
-    RMSE: ...
+    >>> model = KRLS(kernels.RBF(4.4), threshold=1e-3)
+    >>> evaluate.progressive_val_score(datasets.SincLinear(seed=1).take(2000), model, metrics.RMSE())
+    RMSE: 0.148...
 
-    >>> krls = model["KRLS"]
-    >>> krls.size < 60
-    True
-    >>> model.predict_one({0: 1.0}, with_dist=True)
-    𝒩(μ=..., σ=...)
+    65 of the 2000 samples are kept:
+
+    >>> model.size
+    65
+    >>> model.predict_one({0: 1.0, 1: 2.0}, with_dist=True)
+    𝒩(μ=1.01..., σ=0.10...)
 
     References
     ----------
@@ -100,99 +95,5 @@ class KRLS(base.Regressor, Checkpointed):
         self.max_size = max_size
         self._model = Recursion(kernel, threshold, ridge, forgetting, forget == "walk", max_size)
 
-    def learn_one(self, x: Mapping[Feature, Any], y: float, w: float = 1.0) -> None:
-        """Learn one sample.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        y
-            The target.
-        w
-            The sample's weight: a sample of weight 2 counts like two.
-
-        """
-        self._model.learn(x, (y,), w)
-
-    def predict_one(self, x: Mapping[Feature, Any], with_dist: bool = False) -> Any:
-        """Predict the target of `x`.
-
-        Parameters
-        ----------
-        x
-            A dictionary of features.
-        with_dist
-            Return the predictive distribution, a river `Gaussian`, instead of its mean. Its variance is that of the model plus
-            that of the noise, which is estimated from the errors made on samples before they were learned.
-
-        """
-        if not with_dist:
-            return self._model.predict(x)
-        mean, residual, explained = self._model.predict_variance(x)
-        return gaussian(mean, predictive_variance(self._model, residual, explained))
-
-    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """Learn samples in order, as `learn_one` would one after the other, several times faster.
-
-        Parameters
-        ----------
-        X
-            A data frame, or an array whose columns are the features 0, 1, ...
-        y
-            The targets.
-        w
-            Weights, one for each sample.
-
-        """
-        names, samples, _ = dictionary.frame(X)
-        targets = dictionary.column("y", y, len(samples))
-        weights = None if w is None else dictionary.column("w", w, len(samples))
-        self._model.learn_many(names, samples, targets[:, None], weights)
-
-    def predict_many(self, X: Any) -> Any:
-        """Predict the targets of many samples: a series for a data frame, an array for an array."""
-        names, samples, data = dictionary.frame(X)
-        means = self._model.predict_many(names, samples)[:, 0]
-        return means if data is None else utils.dataframe.to_native_series(means, name=None, like=data)
-
-    @property
-    def size(self) -> int:
-        """The number of points in the dictionary."""
-        return self._model.size
-
-    @property
-    def dictionary(self) -> list[dict[Feature, float]]:
-        """The points of the dictionary as feature dicts, in the order in which they joined."""
-        return self._model.points
-
-    @property
-    def coefficients(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """α̃: f(x) = Σ_j α̃_j k(x_j, x)."""
-        return self._model.coefficients[0]
-
-    @property
-    def refused(self) -> int:
-        """How many novel samples were learned without joining, to keep the kernel matrix well conditioned."""
-        return self._model.refused
-
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
-
-    def _get_state(self) -> dict[str, Any]:
-        return self._model.__getstate__()
-
-    def _set_state(self, state: dict[str, Any]) -> None:
-        self._model.__setstate__(state)
-
-
-def predictive_variance(model: Recursion, residual: float, explained: float) -> float:
-    """σ²(1 + z'Pz) plus what the dictionary cannot see; the kernel's own prior before anything was learned."""
-    if not model.seen:
-        return residual
-    return model.noise_variance * (1.0 + explained) + model.prior_variance * residual
-
-
-def gaussian(mean: float, variance: float) -> proba.Gaussian:
-    """A river Gaussian with this mean and variance."""
-    return proba.Gaussian._from_state(n=1, m=mean, var=max(variance, math.ulp(0.0)), ddof=0)
+    def _shrinkage(self, relative_variance: Any) -> None:
+        return None

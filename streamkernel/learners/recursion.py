@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from .. import kernels
-from ..core import stream, whitened
+from ..core import exact, stream, whitened
 from ..core.blocks import BLOCK
 from ..core.triangular import PANEL, packed_length, row_start, solve_transposed
 from ..core.types import Matrix, Vector
@@ -61,7 +60,7 @@ def _first_dependent(gram: Matrix) -> int | None:
     """The first point that is a combination of those before it, as far as the condition limit can tell."""
     factor = np.zeros_like(gram)
     for i in range(len(gram)):
-        row = linalg.solve_triangular(factor[:i, :i], gram[:i, i], lower=True) if i else gram[:0, 0]
+        row = np.linalg.solve(factor[:i, :i], gram[:i, i])
         residual = gram[i, i] - row @ row
         if residual <= np.trace(gram) / whitened.CONDITION_LIMIT:
             return i
@@ -80,6 +79,8 @@ class Recursion:
         As in `KRLS`.
     outputs
         How many targets share the dictionary and the covariance.
+    keep_all
+        The exact form (`core.exact`): every sample is kept, the newest `max_size` if that is given; needs a ridge.
 
     """
 
@@ -92,8 +93,10 @@ class Recursion:
         walk: bool = False,
         max_size: int | None = None,
         outputs: int = 1,
+        keep_all: bool = False,
     ) -> None:
         self.kernel = kernel
+        self.keep_all = keep_all
         self.names: tuple[Feature, ...] = ()
         self._scalars = np.zeros(whitened.N_SCALARS)
         settings = [threshold, ridge, forgetting, float(walk), math.inf if max_size is None else float(max_size)]
@@ -121,7 +124,7 @@ class Recursion:
         weights = aligned(outputs, capacity)
         weights[:, :size] = self._weights[:, :size]
         used = packed_length(-(-size // PANEL) * PANEL)
-        factor, covariance = aligned(packed_length(capacity)), aligned(packed_length(capacity))
+        factor, covariance = aligned(packed_length(capacity)), aligned(0 if self.keep_all else packed_length(capacity))
         factor[:used], covariance[:used] = self._factor[:used], self._covariance[:used]
         self.names, self._compiled, self._capacity = names, compiled, capacity
         self._points, self._weights, self._factor, self._covariance = points, weights, factor, covariance
@@ -145,6 +148,7 @@ class Recursion:
             self._inputs,
         )
         self._n_features = len(self.names)
+        self._core = exact if self.keep_all else stream
 
     def effective_kernel(self, n_features: int | None = None) -> kernels.Kernel:
         """The kernel in use: the default one follows the number of features."""
@@ -170,20 +174,19 @@ class Recursion:
 
         With f_D = Lu the whitened weights become L_new⁻¹L u. Points that are dependent under the new kernel are removed first.
         """
+        if self.keep_all:
+            self._prepare_refitted(names)
+            return
         whitened.settle(self._covariance, self._vectors, self._scalars)
-        old = self.names
         while True:
-            points = np.zeros((self.size, len(names)))
-            for r, name in enumerate(old):
-                points[:, names.index(name)] = self._points[r, : self.size]
-            gram = self.effective_kernel(len(names))(points, features=names)
+            gram = self._gram(names)
             dependent = _first_dependent(gram)
             if dependent is None:
                 break
             self.remove(dependent)
         size = self.size
         factor = np.linalg.cholesky(gram)
-        change = linalg.solve_triangular(factor, unpack(self._factor, size), lower=True)
+        change = np.linalg.solve(factor, unpack(self._factor, size))
         lower = unpack(self._covariance, size)
         covariance = change @ (lower + np.tril(lower, -1).T) @ change.T
         weights = self._weights[:, :size] @ change.T
@@ -195,6 +198,25 @@ class Recursion:
         self._scalars[whitened.TRACE] = np.trace(gram)
         self._scalars[whitened.PRUNED] = 0.0
         self._bind()
+
+    def _prepare_refitted(self, names: tuple[Feature, ...]) -> None:
+        """The same for the exact form: targets Lζ and noise diag(LL') − k(x, x) are all in the factor, so fit them anew."""
+        size, old = self.size, unpack(self._factor, self.size)
+        noise = (old**2).sum(axis=1) - np.diagonal(self._gram(self.names))
+        targets = self._weights[:, :size] @ old.T
+        factor = np.linalg.cholesky(self._gram(names) + np.diag(noise))
+        self._prepare(names, self._capacity)
+        self._weights[:, :size] = np.linalg.solve(factor, targets.T).T
+        self._factor = pack(factor, self._capacity, symmetric=False)
+        self._vectors[whitened.RECIPROCALS, :size] = 1.0 / np.diagonal(factor)
+        self._bind()
+
+    def _gram(self, names: tuple[Feature, ...]) -> Matrix:
+        """The dictionary's kernel matrix when the features are these."""
+        points = np.zeros((self.size, len(names)))
+        for r, name in enumerate(self.names):
+            points[:, names.index(name)] = self._points[r, : self.size]
+        return self.effective_kernel(len(names))(points, features=names)
 
     def remove(self, index: int) -> None:
         """Remove a point of the dictionary, keeping the posterior at all others."""
@@ -220,9 +242,18 @@ class Recursion:
             self._load(x, targets, weight)
         if self._compiled.nonnegative or self._compiled.custom:
             self._complete(x)
-        status = stream.learn_one(*self._arguments)
+        status = self._core.learn_one(*self._arguments)
         if status < 0:
             self._explain(x, targets, weight, status)
+        elif status == stream.FULL:
+            self._shrink()
+
+    def _shrink(self) -> None:
+        """Bring a dictionary that is one point too large back to its limit."""
+        if self.keep_all:
+            exact.drop_oldest(*self._arguments)
+        else:
+            stream.prune(*self._arguments)
 
     def _load(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any) -> None:
         """The slow way of a sample into `inputs`: features may be new or absent, values may be bad."""
@@ -310,8 +341,11 @@ class Recursion:
 
     def learn_many(
         self, names: tuple[Feature, ...], samples: Matrix, targets: Matrix, weights: Vector | None = None
-    ) -> tuple[Matrix, Vector]:
-        """Learn samples in order, exactly as one after the other; the errors made before each, and the sizes after each."""
+    ) -> tuple[Matrix, Vector, Vector]:
+        """Learn samples in order, exactly as one after the other.
+
+        Returns the errors made before each sample was learned, its relative variance u then, and the sizes after each.
+        """
         count, outputs = targets.shape
         if count and np.abs(targets).max() > dictionary.LARGEST_TARGET:
             i = int(np.argmax(np.abs(targets).max(axis=1)))
@@ -327,9 +361,9 @@ class Recursion:
             rows[:, merged.index(name)] = samples[:, j]
         kernel = self.effective_kernel(len(merged))
         kernel.check_domain(merged, rows)
-        errors, sizes = np.empty((count, outputs)), np.empty(count)
+        errors, relative, sizes = np.empty((count, outputs)), np.empty(count), np.empty(count)
         if not count:
-            return errors, sizes
+            return errors, relative, sizes
         similarities = kernel.diagonal(rows, features=merged)
         if not np.isfinite(similarities).all() or (similarities < 0.0).any():
             i = int(np.argmin(np.isfinite(similarities) & (similarities >= 0.0)))
@@ -341,33 +375,31 @@ class Recursion:
             for i, row in enumerate(rows):
                 sample = dict(zip(merged, row.tolist(), strict=True))
                 self.learn(sample, targets[i].tolist(), 1.0 / noise[i])
-                errors[i], sizes[i] = self.errors, self.size
-            return errors, sizes
-        start = 0
+                errors[i], relative[i], sizes[i] = self.errors, self._inputs[0], self.size
+            return errors, relative, sizes
+        start, workspace = 0, self._block_workspace(count)
         while start < count:
-            self._reserve()
-            workspace = self._block_workspace(count - start)
-            start, status = stream.learn_many(
-                *self._arguments, rows, targets, noise, start, errors, sizes, *workspace
-            )
+            if self.size + 2 > self._capacity:
+                self._reserve()
+                workspace = self._block_workspace(count)
+            results = (errors, relative, sizes)
+            start, status = self._core.learn_many(*self._arguments, rows, targets, noise, start, *results, *workspace)
             if status < 0:
                 row = dict(zip(merged, rows[start].tolist(), strict=True))
                 self._explain(row, targets[start].tolist(), 1.0, status)
-        return errors, sizes
+            if status == stream.FULL:
+                self._shrink()
+        return errors, relative, sizes
 
-    def _block_workspace(self, count: int) -> tuple[Vector, Vector, Matrix, Matrix]:
+    def _block_workspace(self, count: int) -> tuple[Matrix, ...]:
+        if self.keep_all:
+            return ()
         capacity = self._capacity if count > stream.CALM else PANEL
         return aligned(capacity * BLOCK), aligned(capacity * BLOCK), aligned(BLOCK, capacity), aligned(BLOCK + 3, BLOCK)
 
     def predict_many(self, names: tuple[Feature, ...], samples: Matrix) -> Matrix:
         """The means of all outputs for every sample."""
-        model = self
-        if set(names) - set(self.names):
-            model = copy.deepcopy(self)
-            model._adopt(dictionary.sort_names({*self.names, *names}))
-        rows = np.zeros((len(samples), len(model.names)))
-        for j, name in enumerate(names):
-            rows[:, model.names.index(name)] = samples[:, j]
+        model, rows = self._aligned_rows(names, samples)
         means = np.zeros((len(samples), len(self._weights)))
         if not model.size:
             return means
@@ -382,6 +414,34 @@ class Recursion:
             i = int(np.argwhere(~np.isfinite(means))[0, 0])
             self._explain(dict(zip(model.names, rows[i].tolist(), strict=True)), (), 1.0, stream.BAD_SIMILARITY)
         return means
+
+    def predict_variances(self, names: tuple[Feature, ...], samples: Matrix) -> tuple[Matrix, Vector, Vector]:
+        """The means of all outputs, the residuals δ and z'Pz for every sample."""
+        model, rows = self._aligned_rows(names, samples)
+        means = np.zeros((len(rows), len(self._weights)))
+        residuals, explained = np.zeros(len(rows)), np.zeros(len(rows))
+        if model._compiled.custom:
+            for t, row in enumerate(rows):
+                x = dict(zip(model.names, row.tolist(), strict=True))
+                _, residuals[t], explained[t] = model.predict_variance(x)
+                means[t] = model.means
+            return means, residuals, explained
+        model.effective_kernel().check_domain(model.names, rows)
+        good = stream.predict_rows(*model._arguments, rows, means, residuals, explained)
+        if good < len(rows):
+            self._explain(dict(zip(model.names, rows[good].tolist(), strict=True)), (), 1.0, stream.BAD_SIMILARITY)
+        return means, residuals, explained
+
+    def _aligned_rows(self, names: tuple[Feature, ...], samples: Matrix) -> tuple[Recursion, Matrix]:
+        """Samples in the model's own columns; a copy of the model where features are new to it."""
+        model = self
+        if set(names) - set(self.names):
+            model = copy.deepcopy(self)
+            model._adopt(dictionary.sort_names({*self.names, *names}))
+        rows = np.zeros((len(samples), len(model.names)))
+        for j, name in enumerate(names):
+            rows[:, model.names.index(name)] = samples[:, j]
+        return model, rows
 
     # What was learned ------------------------------------------------------------------------------------------------
 
@@ -421,6 +481,21 @@ class Recursion:
             return float(self._scalars[whitened.NOISE_SUM] / weight)
         return float(self._scalars[whitened.TARGET_SQUARES])
 
+    def relative_variance(self, residual: Any, explained: Any) -> Any:
+        """u: the variance of the function at a sample over that of the noise; infinite where a flat prior leaves it open."""
+        ridge = float(self._scalars[whitened.RIDGE])
+        return explained + residual / ridge if ridge > 0.0 else explained
+
+    @property
+    def regularized_loss(self) -> float:
+        """Σ e²/(1 + u) over the stream: in the exact form min_f Σ (y − f(x))² + ridge·‖f‖²."""
+        return float(self._scalars[whitened.REGULARIZED_LOSS])
+
+    @property
+    def log_determinant(self) -> float:
+        """Σ ln(1 + u) over the stream: in the exact form ln det(I + K/ridge)."""
+        return float(self._scalars[whitened.LOG_DETERMINANT])
+
     @property
     def prior_variance(self) -> float:
         """The variance of the function per unit of the kernel: what the residual δ counts for in a prediction's variance.
@@ -441,6 +516,7 @@ class Recursion:
         size = self.size
         used = packed_length(-(-size // PANEL) * PANEL)
         return {
+            "keep_all": self.keep_all,
             "kernel": self.kernel,
             "names": self.names,
             "capacity": self._capacity,
@@ -453,6 +529,7 @@ class Recursion:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self.keep_all = state["keep_all"]
         self.kernel, self.names, self._scalars = state["kernel"], state["names"], state["scalars"]
         self._points, self._state_vectors, self._weights = state["points"], state["vectors"], state["weights"]
         self._factor, self._covariance = state["factor"], state["covariance"]

@@ -1,0 +1,142 @@
+"""What every streaming regressor of the library offers: river's methods around a `Recursion`.
+
+A learner is its parameters, its documentation and, where its prediction is not the plain least-squares one, a factor on it.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from river import base, utils
+
+from ..checkpoint import Checkpointed
+from ..core.types import Matrix, Vector
+from ..kernels import Feature
+from . import dictionary, parameters
+from .recursion import Recursion
+
+
+class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
+    """A kernel regressor that learns sample by sample."""
+
+    _model: Recursion
+
+    @abc.abstractmethod
+    def _shrinkage(self, relative_variance: Any) -> Any:
+        """The factor on the least-squares prediction where its variance over that of the noise is u; None where it is 1."""
+
+    def learn_one(self, x: Mapping[Feature, Any], y: float, w: float = 1.0) -> None:
+        """Learn one sample.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        y
+            The target.
+        w
+            The sample's weight: a sample of weight 2 counts like two.
+
+        """
+        self._model.learn(x, (y,), w)
+
+    def predict_one(self, x: Mapping[Feature, Any], with_dist: bool = False) -> Any:
+        """Predict the target of `x`.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        with_dist
+            Return the predictive distribution, a river `Gaussian`, instead of its mean. Its variance is that of the model plus
+            that of the noise, which is estimated from the errors made on samples before they were learned.
+
+        """
+        model = self._model
+        if not with_dist and self._shrinkage(0.0) is None:
+            return model.predict(x)
+        mean, residual, explained = model.predict_variance(x)
+        factor = self._shrinkage(model.relative_variance(residual, explained))
+        mean = mean if factor is None else mean * factor
+        return gaussian(mean, predictive_variance(model, residual, explained)) if with_dist else mean
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn samples in order, as `learn_one` would one after the other, several times faster.
+
+        Parameters
+        ----------
+        X
+            A data frame, or an array whose columns are the features 0, 1, ...
+        y
+            The targets.
+        w
+            Weights, one for each sample.
+
+        """
+        names, samples, _ = dictionary.frame(X)
+        targets = dictionary.column("y", y, len(samples))
+        weights = None if w is None else dictionary.column("w", w, len(samples))
+        self._model.learn_many(names, samples, targets[:, None], weights)
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the targets of many samples: a series for a data frame, an array for an array."""
+        names, samples, data = dictionary.frame(X)
+        if self._shrinkage(0.0) is None:
+            means = self._model.predict_many(names, samples)[:, 0]
+        else:
+            plain, residuals, explained = self._model.predict_variances(names, samples)
+            means = plain[:, 0] * self._shrinkage(self._model.relative_variance(residuals, explained))
+        return means if data is None else utils.dataframe.to_native_series(means, name=None, like=data)
+
+    def _run(self, names: tuple[Feature, ...], samples: Matrix, targets: Vector) -> tuple[Vector, Vector]:
+        """Learn samples in order: the predictions made before each was learned, and the sizes after each."""
+        errors, relative, sizes = self._model.learn_many(names, samples, targets[:, None])
+        plain = targets - errors[:, 0]
+        factors = self._shrinkage(relative)
+        return plain if factors is None else plain * factors, sizes
+
+    @property
+    def size(self) -> int:
+        """The number of points in the dictionary."""
+        return self._model.size
+
+    @property
+    def dictionary(self) -> list[dict[Feature, float]]:
+        """The points of the dictionary as feature dicts, in the order in which they joined."""
+        return self._model.points
+
+    @property
+    def coefficients(self) -> Vector:
+        """α̃, one for each point: the least-squares prediction is Σ_j α̃_j k(x_j, x)."""
+        return self._model.coefficients[0]
+
+    @property
+    def refused(self) -> int:
+        """How many novel samples were learned without joining, to keep the kernel matrix well conditioned."""
+        return self._model.refused
+
+    def _parameters(self) -> dict[str, Any]:
+        return parameters.of(self)
+
+    def _get_state(self) -> dict[str, Any]:
+        return self._model.__getstate__()
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        self._model.__setstate__(state)
+
+
+def predictive_variance(model: Recursion, residual: float, explained: float) -> float:
+    """σ²(1 + z'Pz) plus what the dictionary cannot see; the kernel's own prior before anything was learned."""
+    if not model.seen:
+        return residual
+    return model.noise_variance * (1.0 + explained) + model.prior_variance * residual
+
+
+def gaussian(mean: float, variance: float) -> Any:
+    """A river Gaussian with this mean and variance."""
+    from river import proba  # imports scipy.stats, which takes longer than everything else together
+
+    return proba.Gaussian._from_state(n=1, m=mean, var=max(variance, math.ulp(0.0)), ddof=0)
