@@ -43,10 +43,10 @@ from .types import Matrix, Vector
 
 # Rows of `vectors`. The first N_STATE_VECTORS are state, the others workspace. The rows from COLUMN on are the stack on which a
 # kernel program is evaluated, so that a column is used where it was computed.
-RECIPROCALS, PENDING, INVERSE_DIAGONAL, PROJECTION, GAIN, COSINES, SINES, COLUMN = range(8)
-N_STATE_VECTORS = 3
+RECIPROCALS, PENDING, INVERSE_DIAGONAL, NOISE_PENDING, PROJECTION, GAIN, COSINES, SINES, COLUMN = range(9)
+N_STATE_VECTORS = 4
 
-# Elements of `scalars`: settings, then state.
+# Elements of `scalars`: settings, then state; the last four belong to `noise`.
 (
     THRESHOLD,
     RIDGE,
@@ -66,8 +66,12 @@ N_STATE_VECTORS = 3
     SEEN,
     REGULARIZED_LOSS,
     LOG_DETERMINANT,
-) = range(18)
-N_SCALARS = 18
+    NOISE_RIDGE,
+    NOISE_CAP,
+    NOISE_SCALE,
+    NOISE_DIAGONAL,
+) = range(22)
+N_SCALARS = 22
 
 # Beyond this condition number of K the residual is rounding error: such a sample is learned, not admitted.
 CONDITION_LIMIT = 1e14

@@ -1,6 +1,7 @@
 """Streaming learners with river's interface, one paper family per file."""
 
+from .heteroscedastic import HeteroscedasticKRLS
 from .kaar import CKAAR, IKAAR, KAAR, KRR
 from .krls import KRLS
 
-__all__ = ["CKAAR", "IKAAR", "KAAR", "KRLS", "KRR"]
+__all__ = ["CKAAR", "IKAAR", "KAAR", "KRLS", "KRR", "HeteroscedasticKRLS"]

@@ -43,7 +43,9 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         """
         self._model.learn(x, (y,), w)
 
-    def predict_one(self, x: Mapping[Feature, Any], with_dist: bool = False) -> Any:
+    def predict_one(
+        self, x: Mapping[Feature, Any], with_dist: bool = False, with_interval: bool = False, interval_level: float = 0.9
+    ) -> Any:
         """Predict the target of `x`.
 
         Parameters
@@ -53,9 +55,15 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         with_dist
             Return the predictive distribution, a river `Gaussian`, instead of its mean. Its variance is that of the model plus
             that of the noise, which is estimated from the errors made on samples before they were learned.
+        with_interval
+            Return the central interval of that distribution, a river `Interval`.
+        interval_level
+            The probability of the interval.
 
         """
         model = self._model
+        if with_interval:
+            return interval(self.predict_one(x, with_dist=True), interval_level)
         if not with_dist and self._shrinkage(0.0) is None:
             return model.predict(x)
         mean, residual, explained = model.predict_variance(x)
@@ -132,7 +140,17 @@ def predictive_variance(model: Recursion, residual: float, explained: float) -> 
     """σ²(1 + z'Pz) plus what the dictionary cannot see; the kernel's own prior before anything was learned."""
     if not model.seen:
         return residual
-    return model.noise_variance * (1.0 + explained) + model.prior_variance * residual
+    return model.noise_variance * (model.relative_noise + explained) + model.prior_variance * residual
+
+
+def interval(distribution: Any, level: float) -> Any:
+    """The central interval of a Gaussian, a river `Interval`."""
+    from river.conf.interval import Interval
+    from scipy.special import ndtri
+
+    parameters.check_number("interval_level", level, low=0.0, high=1.0)
+    reach = float(ndtri((1.0 + level) / 2.0)) * distribution.sigma
+    return Interval(distribution.mu - reach, distribution.mu + reach)
 
 
 def gaussian(mean: float, variance: float) -> Any:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
-from ..core import exact, stream, whitened
+from ..core import exact, noise, stream, whitened
 from ..core.blocks import BLOCK
-from ..core.triangular import PANEL, packed_length, row_start, solve_transposed
+from ..core.triangular import PANEL, packed_length, rotate_symmetric, row_start, solve_transposed
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from . import dictionary
@@ -56,6 +56,13 @@ def _row_start(row: int) -> int:
     return int(getattr(row_start, "py_func", row_start)(row))
 
 
+def _transformed(packed: Vector, size: int, change: Matrix) -> Matrix:
+    """change · P · change' for a packed symmetric P."""
+    lower = unpack(packed, size)
+    result = change @ (lower + np.tril(lower, -1).T) @ change.T
+    return (result + result.T) / 2.0
+
+
 def _first_dependent(gram: Matrix) -> int | None:
     """The first point that is a combination of those before it, as far as the condition limit can tell."""
     factor = np.zeros_like(gram)
@@ -81,6 +88,9 @@ class Recursion:
         How many targets share the dictionary and the covariance.
     keep_all
         The exact form (`core.exact`): every sample is kept, the newest `max_size` if that is given; needs a ridge.
+    noise_ridge, noise_cap
+        For noise that depends on the input (`core.noise`): the ridge of its logarithm, and the largest squared standardized error.
+        There is one target then, and the second output is the logarithm of the relative noise variance.
 
     """
 
@@ -94,17 +104,21 @@ class Recursion:
         max_size: int | None = None,
         outputs: int = 1,
         keep_all: bool = False,
+        noise_ridge: float | None = None,
+        noise_cap: float = math.inf,
     ) -> None:
         self.kernel = kernel
         self.keep_all = keep_all
+        self.has_noise = noise_ridge is not None
         self.names: tuple[Feature, ...] = ()
         self._scalars = np.zeros(whitened.N_SCALARS)
         settings = [threshold, ridge, forgetting, float(walk), math.inf if max_size is None else float(max_size)]
         self._scalars[: len(settings)] = settings
-        self._scalars[whitened.PENDING_SCALE] = 1.0
-        self._weights = aligned(outputs, 0)
+        self._scalars[[whitened.PENDING_SCALE, whitened.NOISE_SCALE]] = 1.0
+        self._scalars[[whitened.NOISE_RIDGE, whitened.NOISE_CAP]] = noise_ridge or 0.0, noise_cap
+        self._weights = aligned(2 if self.has_noise else outputs, 0)
         self._points = aligned(0, 0)
-        self._factor = self._covariance = aligned(0)
+        self._factor = self._covariance = self._second = aligned(0)
         self._state_vectors = np.zeros((whitened.N_STATE_VECTORS, 0))
         self._prepare((), FIRST_CAPACITY)
 
@@ -125,13 +139,16 @@ class Recursion:
         weights[:, :size] = self._weights[:, :size]
         used = packed_length(-(-size // PANEL) * PANEL)
         factor, covariance = aligned(packed_length(capacity)), aligned(0 if self.keep_all else packed_length(capacity))
-        factor[:used], covariance[:used] = self._factor[:used], self._covariance[:used]
+        second = aligned(packed_length(capacity) if self.has_noise else 0)
+        factor[:used], covariance[:used], second[:used] = self._factor[:used], self._covariance[:used], self._second[:used]
         self.names, self._compiled, self._capacity = names, compiled, capacity
-        self._points, self._weights, self._factor, self._covariance = points, weights, factor, covariance
+        self._points, self._weights = points, weights
+        self._factor, self._covariance, self._second = factor, covariance, second
         self._vectors, self._state_vectors = vectors, vectors[: whitened.N_STATE_VECTORS]
         self._inputs = np.zeros(1 + outputs + len(names))
         self._read = dictionary.reader(names)
         self._pack = dictionary.packer(1 + outputs + len(names))
+        self._rest = (0.0,) if self.has_noise else ()  # the place of an output that has no target
         self._bind()
 
     def _bind(self) -> None:
@@ -148,7 +165,8 @@ class Recursion:
             self._inputs,
         )
         self._n_features = len(self.names)
-        self._core = exact if self.keep_all else stream
+        self._core = exact if self.keep_all else noise if self.has_noise else stream
+        self._learn_arguments = (*self._arguments, self._second) if self.has_noise else self._arguments
 
     def effective_kernel(self, n_features: int | None = None) -> kernels.Kernel:
         """The kernel in use: the default one follows the number of features."""
@@ -177,7 +195,7 @@ class Recursion:
         if self.keep_all:
             self._prepare_refitted(names)
             return
-        whitened.settle(self._covariance, self._vectors, self._scalars)
+        self._settle()
         while True:
             gram = self._gram(names)
             dependent = _first_dependent(gram)
@@ -187,13 +205,14 @@ class Recursion:
         size = self.size
         factor = np.linalg.cholesky(gram)
         change = np.linalg.solve(factor, unpack(self._factor, size))
-        lower = unpack(self._covariance, size)
-        covariance = change @ (lower + np.tril(lower, -1).T) @ change.T
         weights = self._weights[:, :size] @ change.T
+        covariances = [_transformed(packed, size, change) for packed in (self._covariance, self._second) if len(packed)]
         self._prepare(names, self._capacity)
         self._weights[:, :size] = weights
         self._factor = pack(factor, self._capacity, symmetric=False)
-        self._covariance = pack((covariance + covariance.T) / 2.0, self._capacity, symmetric=True)
+        self._covariance = pack(covariances[0], self._capacity, symmetric=True)
+        if self.has_noise:
+            self._second = pack(covariances[1], self._capacity, symmetric=True)
         self._vectors[whitened.RECIPROCALS, :size] = 1.0 / np.diagonal(factor)
         self._scalars[whitened.TRACE] = np.trace(gram)
         self._scalars[whitened.PRUNED] = 0.0
@@ -218,10 +237,19 @@ class Recursion:
             points[:, names.index(name)] = self._points[r, : self.size]
         return self.effective_kernel(len(names))(points, features=names)
 
+    def _settle(self) -> None:
+        """Apply what is pending to the covariances."""
+        whitened.settle(self._covariance, self._vectors, self._scalars)
+        if self.has_noise:
+            noise.settle_noise(self._vectors, self._scalars, self._second)
+
     def remove(self, index: int) -> None:
         """Remove a point of the dictionary, keeping the posterior at all others."""
-        whitened.settle(self._covariance, self._vectors, self._scalars)
+        self._settle()
         whitened.remove(self._factor, self._covariance, self._vectors, self._weights, self._scalars, index)
+        if self.has_noise:
+            rotations = self._vectors[whitened.COSINES], self._vectors[whitened.SINES]
+            rotate_symmetric(self._second, self.size + 1, index, *rotations)
         size = self.size
         self._points[:, index:size] = self._points[:, index + 1 : size + 1]
 
@@ -234,7 +262,7 @@ class Recursion:
         try:
             if len(x) != self._n_features:
                 raise KeyError
-            self._pack(self._inputs, 0, 1.0 / weight, *targets, *self._read(x))
+            self._pack(self._inputs, 0, 1.0 / weight, *targets, *self._rest, *self._read(x))
             plain = weight > 0.0
         except (KeyError, TypeError, ZeroDivisionError, struct.error):
             plain = False
@@ -242,7 +270,7 @@ class Recursion:
             self._load(x, targets, weight)
         if self._compiled.nonnegative or self._compiled.custom:
             self._complete(x)
-        status = self._core.learn_one(*self._arguments)
+        status = self._core.learn_one(*self._learn_arguments)
         if status < 0:
             self._explain(x, targets, weight, status)
         elif status == stream.FULL:
@@ -253,7 +281,7 @@ class Recursion:
         if self.keep_all:
             exact.drop_oldest(*self._arguments)
         else:
-            stream.prune(*self._arguments)
+            self._core.prune(*self._learn_arguments)
 
     def _load(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any) -> None:
         """The slow way of a sample into `inputs`: features may be new or absent, values may be bad."""
@@ -266,7 +294,7 @@ class Recursion:
             self._adopt(names)
         else:
             row = dictionary.values(names, x)
-        self._inputs[:] = [*numbers, *row]
+        self._inputs[:] = [*numbers, *[0.0] * (len(self._weights) - len(targets)), *row]
 
     def _complete(self, x: Mapping[Feature, Any]) -> None:
         """What only some kernels need before the core is called: their domain, and columns computed in Python."""
@@ -350,11 +378,11 @@ class Recursion:
         if count and np.abs(targets).max() > dictionary.LARGEST_TARGET:
             i = int(np.argmax(np.abs(targets).max(axis=1)))
             dictionary.target(targets[i][np.argmax(np.abs(targets[i]))])
-        noise = np.ones(count)
+        spread = np.ones(count)
         if weights is not None:
             for weight in weights[~(weights > 0.0)][:1]:
                 dictionary.noise(float(weight))
-            noise /= weights
+            spread /= weights
         merged = dictionary.sort_names({*self.names, *names}) if set(names) - set(self.names) else self.names
         rows = np.zeros((count, len(merged)))
         for j, name in enumerate(names):
@@ -374,7 +402,7 @@ class Recursion:
         if self._compiled.custom:
             for i, row in enumerate(rows):
                 sample = dict(zip(merged, row.tolist(), strict=True))
-                self.learn(sample, targets[i].tolist(), 1.0 / noise[i])
+                self.learn(sample, targets[i].tolist(), 1.0 / spread[i])
                 errors[i], relative[i], sizes[i] = self.errors, self._inputs[0], self.size
             return errors, relative, sizes
         start, workspace = 0, self._block_workspace(count)
@@ -383,7 +411,7 @@ class Recursion:
                 self._reserve()
                 workspace = self._block_workspace(count)
             results = (errors, relative, sizes)
-            start, status = self._core.learn_many(*self._arguments, rows, targets, noise, start, *results, *workspace)
+            start, status = self._core.learn_many(*self._learn_arguments, rows, targets, spread, start, *results, *workspace)
             if status < 0:
                 row = dict(zip(merged, rows[start].tolist(), strict=True))
                 self._explain(row, targets[start].tolist(), 1.0, status)
@@ -392,7 +420,7 @@ class Recursion:
         return errors, relative, sizes
 
     def _block_workspace(self, count: int) -> tuple[Matrix, ...]:
-        if self.keep_all:
+        if self._core is not stream:
             return ()
         capacity = self._capacity if count > stream.CALM else PANEL
         return aligned(capacity * BLOCK), aligned(capacity * BLOCK), aligned(BLOCK, capacity), aligned(BLOCK + 3, BLOCK)
@@ -487,6 +515,13 @@ class Recursion:
         return explained + residual / ridge if ridge > 0.0 else explained
 
     @property
+    def relative_noise(self) -> float:
+        """e^ζ(x), the noise variance at the sample of the last `predict_variance` over `noise_variance`; 1 where it is constant."""
+        if not self.has_noise:
+            return 1.0
+        return math.exp(min(max(float(self.means[1]), -noise.LARGEST_LOGARITHM), noise.LARGEST_LOGARITHM))
+
+    @property
     def regularized_loss(self) -> float:
         """Σ e²/(1 + u) over the stream: in the exact form min_f Σ (y − f(x))² + ridge·‖f‖²."""
         return float(self._scalars[whitened.REGULARIZED_LOSS])
@@ -508,7 +543,7 @@ class Recursion:
             return 1.0
         if ridge > 0.0:
             return self.noise_variance / float(ridge)
-        return float(np.mean(self._weights[:, : self.size] ** 2))
+        return float(np.mean(self._weights[: len(self._weights) - len(self._rest), : self.size] ** 2))
 
     # Copies ----------------------------------------------------------------------------------------------------------
 
@@ -517,6 +552,7 @@ class Recursion:
         used = packed_length(-(-size // PANEL) * PANEL)
         return {
             "keep_all": self.keep_all,
+            "has_noise": self.has_noise,
             "kernel": self.kernel,
             "names": self.names,
             "capacity": self._capacity,
@@ -526,10 +562,11 @@ class Recursion:
             "weights": self._weights[:, :size].copy(),
             "factor": self._factor[:used].copy(),
             "covariance": self._covariance[:used].copy(),
+            "second": self._second[:used].copy(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.keep_all = state["keep_all"]
+        self.keep_all, self.has_noise, self._second = state["keep_all"], state["has_noise"], state["second"]
         self.kernel, self.names, self._scalars = state["kernel"], state["names"], state["scalars"]
         self._points, self._state_vectors, self._weights = state["points"], state["vectors"], state["weights"]
         self._factor, self._covariance = state["factor"], state["covariance"]

@@ -1,0 +1,130 @@
+"""Intervals whose coverage holds while the stream drifts: adaptive conformal prediction.
+
+Gibbs & Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021, with scores that are normalized by the model's own
+standard deviation, so that the width follows the input.
+Paper -> code: α `1 − level`, α_t `_miss_rate`, γ `rate`, S(x, y) the score |y − μ(x)| / σ(x).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from river import base
+from river.conf.interval import Interval
+
+from .checkpoint import Checkpointed
+from .kernels import Feature
+from .learners import KRLS, parameters
+
+
+class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
+    """A regressor whose prediction intervals cover the target at the wanted rate, whatever the stream does.
+
+    The interval is μ(x) ± q σ(x), with μ and σ from the wrapped model's predictive distribution and q an empirical quantile of the recent
+    scores |y − μ| / σ. Which quantile is adapted after every sample: after a miss the next interval is wider, after a
+    hit a little narrower, in the proportion that makes the long-run share of misses 1 − level on any stream. Over T samples
+    the share differs from it by at most 1/(rate·T).
+
+    Parameters
+    ----------
+    regressor
+        A model whose `predict_one(x, with_dist=True)` returns a distribution with `mu` and `sigma`: any streaming regressor of this
+        library, or a pipeline that ends in one.
+    level
+        1 − α, the wanted coverage.
+    rate
+        γ, how fast the quantile adapts. Larger keeps the coverage closer to its target in short windows, with less even widths.
+    window_size
+        How many recent scores the quantile is taken from.
+
+    Examples
+    --------
+
+    >>> from river import stats
+    >>> from streamkernel import AdaptiveConformal, KRLS, datasets, kernels
+
+    >>> model = AdaptiveConformal(KRLS(kernels.RBF(0.5), ridge=0.1), level=0.9)
+    >>> coverage = stats.Mean()
+    >>> for x, y in datasets.Heteroscedastic(seed=1).take(2000):
+    ...     coverage.update(y in model.predict_one(x, with_interval=True))
+    ...     model.learn_one(x, y)
+    >>> abs(coverage.get() - 0.9) < 0.02
+    True
+
+    References
+    ----------
+    [^1]: Gibbs, I. and Candès, E., 2021. Adaptive conformal inference under distribution shift. Advances in Neural Information
+        Processing Systems, 34, pp.1660-1672.
+
+    """
+
+    def __init__(self, regressor: Any, level: float = 0.9, rate: float = 0.02, window_size: int = 500) -> None:
+        parameters.check_number("level", level, low=0.0, high=1.0, open_low=True)
+        parameters.check_number("rate", rate, low=0.0, high=1.0, open_low=True)
+        parameters.check_size("window_size", window_size)
+        self.regressor = regressor
+        self.level = level
+        self.rate = rate
+        self.window_size = window_size
+        self._scores: deque[float] = deque(maxlen=window_size)
+        self._miss_rate = 1.0 - level
+
+    @property
+    def _wrapped_model(self) -> Any:
+        return self.regressor
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"regressor": KRLS()}
+
+    def learn_one(self, x: Mapping[Feature, Any], y: float, **arguments: Any) -> None:
+        """Adapt the quantile to the interval that was predicted for `x`, then let the model learn."""
+        distribution = self.regressor.predict_one(x, with_dist=True)
+        score = abs(y - distribution.mu) / distribution.sigma
+        missed = score > self._reach()
+        self.regressor.learn_one(x, y, **arguments)
+        self._miss_rate += self.rate * ((1.0 - self.level) - missed)
+        self._scores.append(score)
+
+    def predict_one(self, x: Mapping[Feature, Any], with_interval: bool = False, **arguments: Any) -> Any:
+        """Predict the target of `x`.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        with_interval
+            Return the interval, a river `Interval`, instead of the wrapped model's prediction.
+        arguments
+            Passed to the wrapped model, such as `with_dist`.
+
+        """
+        if not with_interval:
+            return self.regressor.predict_one(x, **arguments)
+        distribution = self.regressor.predict_one(x, with_dist=True)
+        width = self._reach() * distribution.sigma
+        return Interval(distribution.mu - width, distribution.mu + width)
+
+    def _reach(self) -> float:
+        """q_t, in standard deviations."""
+        if not self._scores:
+            return 2.0  # nothing is known yet: about 95 % of a Gaussian
+        if self._miss_rate >= 1.0:
+            return 0.0
+        if self._miss_rate > 0.0:
+            return float(np.quantile(np.fromiter(self._scores, float), 1.0 - self._miss_rate, method="higher"))
+        # Below zero the theory asks for the whole line; growing with every further miss reaches as far and stays finite.
+        return max(self._scores) * (1.0 - self._miss_rate / self.rate)
+
+    def _parameters(self) -> dict[str, Any]:
+        return parameters.of(self)
+
+    def _get_state(self) -> dict[str, Any]:
+        return {"scores": list(self._scores), "miss_rate": self._miss_rate}
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        self._scores.extend(state["scores"])
+        self._miss_rate = state["miss_rate"]
