@@ -7,22 +7,29 @@ Results go to standard output, progress and messages to standard error. Exit cod
 from __future__ import annotations
 
 import argparse
+import contextlib
+import csv
 import json
 import math
+import os
+import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from . import __version__
+from .session import Session
 
 Item = TypeVar("Item")
 
 OK, WRONG, INTERRUPTED = 0, 2, 130
 COVERAGE = 0.9
 NORMAL_QUANTILE = 1.6448536269514722  # of COVERAGE, two-sided
+PLOTTED_ROWS = 300
 
 
 class CommandError(Exception):
@@ -103,12 +110,9 @@ def demo(arguments: argparse.Namespace) -> int:
 
 def _plot_demo(ours: np.ndarray[Any, np.dtype[np.float64]], half: int, path: str) -> str | None:
     try:
-        import matplotlib
-    except ImportError:
+        pyplot = _pyplot()
+    except CommandError:
         return None
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     target, mean, sd = ours.T
     figure, (above, below) = pyplot.subplots(2, 1, figsize=(9, 6), constrained_layout=True)
     shown = np.arange(max(0, len(ours) - 200), len(ours))
@@ -123,9 +127,7 @@ def _plot_demo(ours: np.ndarray[Any, np.dtype[np.float64]], half: int, path: str
     below.semilogy(np.arange(len(smooth)) + window, smooth)
     below.axvline(half, color="gray", linestyle=":")
     below.set(title=f"prediction error, root mean square of {window} samples", xlabel="sample", ylabel="RMSE")
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
-    return path
+    return _save_figure(figure, path)
 
 
 def _compile() -> float:
@@ -154,6 +156,258 @@ def warmup(arguments: argparse.Namespace) -> int:
     return OK
 
 
+MODELS = ("krls", "krr", "kaar", "ikaar", "ckaar", "heteroscedastic")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Predict, then learn, every row of a table."""
+    from .checkpoint import CheckpointError, loads
+
+    if arguments.resume and not arguments.save:
+        raise CommandError("--resume needs --save FILE: the checkpoint to continue from and to write")
+    session: Any = None
+    if arguments.resume and os.path.exists(arguments.save):
+        try:
+            session = loads(_read_bytes(arguments.save))
+        except CheckpointError as error:
+            raise CommandError(f"{arguments.save}: {error}") from error
+    if session is None:
+        session = Session(build_model(arguments), scale=not arguments.no_scale)
+    elif not isinstance(session, Session):
+        raise CommandError(f"{arguments.save}: holds a {type(session).__name__}, not a session of 'streamkernel run'")
+    skipped, tail = session.rows, deque[tuple[float, float]](maxlen=PLOTTED_ROWS)
+    began, saved_at = time.perf_counter(), session.rows
+    with _Interrupts() as interrupts, _PredictionLog(arguments.predictions, skipped) as log:
+        rows = read_rows(arguments.file, arguments.target, _names(arguments.features))
+        for number, (x, y) in enumerate(progress(rows, arguments.file), start=1):
+            if number <= skipped:
+                continue
+            try:
+                prediction = session.step(x, y)
+            except (TypeError, ValueError) as error:
+                _save(session, arguments.save)
+                raise CommandError(f"{arguments.file}, row {number}: {error}") from error
+            tail.append((y, prediction))
+            log.write(number, y, prediction)
+            if arguments.save and session.rows - saved_at >= arguments.checkpoint_every:
+                log.flush()
+                _save(session, arguments.save)
+                saved_at = session.rows
+            if interrupts.caught:
+                break
+    seconds = time.perf_counter() - began
+    _save(session, arguments.save)
+    done = session.rows - skipped
+    if not session.rows:
+        raise CommandError(f"{arguments.file}: no rows")
+    saved_plot = _plot_run(list(tail), arguments.plot) if arguments.plot else None
+    result = {
+        "rows": session.rows,
+        "resumed_at": skipped,
+        **session.score(),
+        "dictionary": session.model.size,
+        "rows_per_second": done / seconds if done else 0.0,
+        "interrupted": interrupts.caught,
+        "checkpoint": arguments.save,
+        "plot": saved_plot,
+    }
+    if arguments.json:
+        print(json.dumps(result))
+    else:
+        print(table(["", "value"], [[name, _shown(value)] for name, value in result.items() if value is not None]))
+    if interrupts.caught:
+        hint = f"; continue with --save {arguments.save} --resume" if arguments.save else ""
+        print(f"streamkernel: interrupted after row {session.rows}{hint}", file=sys.stderr)
+        return INTERRUPTED
+    return OK
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def build_model(arguments: argparse.Namespace) -> Any:
+    """The learner that the options describe."""
+    from . import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, kernels
+
+    classes = dict(zip(MODELS, (KRLS, KRR, KAAR, IKAAR, CKAAR, HeteroscedasticKRLS), strict=True))
+    options = {name: getattr(arguments, name) for name in ("threshold", "ridge", "forgetting", "max_size")}
+    options = {name: value for name, value in options.items() if value is not None}
+    try:
+        if arguments.kernel:
+            options["kernel"] = kernels.parse(arguments.kernel)
+        return classes[arguments.model](**options)
+    except TypeError as error:
+        raise CommandError(f"--model {arguments.model}: {error}") from error
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+
+
+def read_rows(path: str, target: str, features: Sequence[str] | None) -> Iterator[tuple[dict[str, float], float]]:
+    """Features and target of every row of a CSV file, a Parquet file, or standard input (`-`, CSV)."""
+    records = _parquet_records(path) if path.endswith((".parquet", ".pq")) else _csv_records(path)
+    chosen: list[str] | None = None
+    for number, record in enumerate(records, start=1):
+        if chosen is None:
+            for name in [target, *(features or [])]:
+                if name not in record:
+                    raise CommandError(f"{path}: no column {name!r}; it has {', '.join(record)}")
+            chosen = list(features) if features else [name for name in record if name != target]
+        x = {name: _cell(path, number, name, record[name]) for name in chosen}
+        yield x, _cell(path, number, target, record[target])
+
+
+def _cell(path: str, row: int, name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise CommandError(
+            f"{path}, row {row}: column {name!r} is {value!r}, not a number; choose columns with --features"
+        ) from None
+
+
+def _csv_records(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        with contextlib.nullcontext(sys.stdin) if path == "-" else open(path, newline="", encoding="utf-8") as file:
+            yield from csv.DictReader(file)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CommandError(f"cannot read {path}: {error}") from error
+
+
+def _parquet_records(path: str) -> Iterator[dict[str, Any]]:
+    try:
+        from pyarrow import parquet
+    except ImportError:
+        raise CommandError("Parquet files need pyarrow: pip install 'streamkernel[frames]'") from None
+    try:
+        for batch in parquet.ParquetFile(path).iter_batches(batch_size=4096):
+            yield from batch.to_pylist()
+    except (OSError, ValueError) as error:
+        raise CommandError(f"cannot read {path}: {error}") from error
+
+
+def _names(text: str | None) -> list[str] | None:
+    return [name.strip() for name in text.split(",")] if text else None
+
+
+def _read_bytes(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {error}") from error
+
+
+def _save(session: Session, path: str | None) -> None:
+    """Write a checkpoint; a reader sees the old one or the new one, never a part."""
+    if path is None:
+        return
+    partial = f"{path}.partial"
+    try:
+        with open(partial, "wb") as file:
+            file.write(session.to_bytes())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error}") from error
+
+
+class _PredictionLog:
+    """row,target,prediction as CSV; after a restart what was written beyond the checkpoint is cut off. No path, no log."""
+
+    def __init__(self, path: str | None, rows: int) -> None:
+        self._path, self._rows = path, rows
+        self._file: Any = None
+
+    def __enter__(self) -> Self:
+        if self._path is None:
+            return self
+        try:
+            kept = self._kept(self._path)
+            self._file = open(self._path, "w", encoding="utf-8")
+            self._file.writelines(kept)
+        except OSError as error:
+            raise CommandError(f"cannot write {self._path}: {error}") from error
+        return self
+
+    def _kept(self, path: str) -> list[str]:
+        if not self._rows:
+            return ["row,target,prediction\n"]
+        with open(path, encoding="utf-8") as file:
+            kept = [line for _, line in zip(range(self._rows + 1), file)]
+        if len(kept) != self._rows + 1:
+            raise CommandError(f"{path}: has fewer rows than the checkpoint ({len(kept) - 1} of {self._rows})")
+        return kept
+
+    def __exit__(self, *exception: object) -> None:
+        if self._file:
+            self._file.close()
+
+    def write(self, row: int, target: float, prediction: float) -> None:
+        """Add one row."""
+        if self._file:
+            self._file.write(f"{row},{target!r},{prediction!r}\n")
+
+    def flush(self) -> None:
+        """Make sure that everything so far is in the file."""
+        if self._file:
+            self._file.flush()
+
+
+class _Interrupts:
+    """Ctrl-C between two rows: the first is remembered, so that a row is never left half learned."""
+
+    def __init__(self) -> None:
+        self.caught = False
+
+    def __enter__(self) -> Self:
+        self._previous = signal.signal(signal.SIGINT, self._remember)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        signal.signal(signal.SIGINT, self._previous)
+
+    def _remember(self, number: int, frame: Any) -> None:
+        if self.caught:
+            raise KeyboardInterrupt
+        self.caught = True
+
+
+def _plot_run(tail: list[tuple[float, float]], path: str) -> str:
+    pyplot = _pyplot()
+    target, prediction = np.array(tail).T
+    figure, (above, below) = pyplot.subplots(2, 1, figsize=(9, 6), sharex=True, constrained_layout=True)
+    above.plot(target, "k.", markersize=3, label="observed")
+    above.plot(prediction, linewidth=1, label="predicted before it was learned")
+    above.set(title=f"the last {len(tail)} rows")
+    above.legend(fontsize=8)
+    below.plot(target - prediction, linewidth=1)
+    below.axhline(0.0, color="gray", linewidth=0.5)
+    below.set(xlabel="row", ylabel="error")
+    return _save_figure(figure, path)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise CommandError("plots need matplotlib: pip install 'streamkernel[plot]'") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _save_figure(figure: Any, path: str) -> str:
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"cannot write {path}: {error}") from error
+    _pyplot().close(figure)
+    return path
+
+
 def build_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     parser = argparse.ArgumentParser(
@@ -173,8 +427,31 @@ def build_parser() -> argparse.ArgumentParser:
     added.add_argument("--noise", type=float, default=0.01, help="standard deviation of the noise (default %(default)s)")
     added.add_argument("--seed", type=int, default=1, help="of the series (default %(default)s)")
     added.add_argument("--plot", default="demo.png", metavar="PNG", help="where to save the plot (default %(default)s)")
+    added = command("run", run, "Predict, then learn, every row of a CSV or Parquet file or of standard input.")
+    added.add_argument("file", metavar="FILE", help="a .csv or .parquet file, or - for CSV on standard input")
+    added.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
+    added.add_argument("--features", metavar="A,B,...", help="the columns to predict from (default: all others)")
+    added.add_argument("--no-scale", action="store_true", help="take features as they are; by default they are standardized")
+    _model_options(added)
+    added.add_argument("--predictions", metavar="CSV", help="write row, target and prediction")
+    added.add_argument("--plot", metavar="PNG", help="plot the last rows and their errors")
+    added.add_argument("--save", metavar="FILE", help="write a checkpoint at the end, when interrupted, and in between")
+    added.add_argument("--checkpoint-every", type=_positive, default=10_000, metavar="ROWS", help="(default %(default)s)")
+    added.add_argument("--resume", action="store_true", help="continue from the checkpoint --save, if there is one")
+
     command("warmup", warmup, "Compile ahead of time (numba caches the result on disk).")
     return parser
+
+
+def _model_options(parser: argparse.ArgumentParser) -> None:
+    """The learner and its parameters; what is not given has the learner's own default."""
+    group = parser.add_argument_group("model")
+    group.add_argument("--model", choices=MODELS, default="krls", help="(default %(default)s)")
+    group.add_argument("--kernel", metavar="EXPRESSION", help='for example "RBF(1.0) + 0.1 * Linear()"')
+    group.add_argument("--threshold", type=float, help="of the dictionary: smaller is more accurate and slower")
+    group.add_argument("--ridge", type=float, help="regularization: the noise relative to the signal")
+    group.add_argument("--forgetting", type=float, help="below 1 follows a function that changes")
+    group.add_argument("--max-size", type=_positive, help="the most points in the dictionary")
 
 
 def _positive(text: str) -> int:

@@ -71,6 +71,14 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         mean = mean if factor is None else mean * factor
         return gaussian(mean, predictive_variance(model, residual, explained)) if with_dist else mean
 
+    def predict_learn_one(self, x: Mapping[Feature, Any], y: float, w: float = 1.0) -> float:
+        """Learn one sample and return the prediction that `predict_one` would have made before: one solve for both."""
+        model = self._model
+        model.learn(x, (y,), w)
+        mean = y - float(model.errors[0])
+        factor = self._shrinkage(float(model.last_relative_variance))
+        return mean if factor is None else mean * factor
+
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn samples in order, as `learn_one` would one after the other, several times faster.
 

@@ -325,6 +325,11 @@ class Recursion:
         """The errors that the last `learn` made before it learned."""
         return self._inputs[1 : 1 + len(self._weights)]
 
+    @property
+    def last_relative_variance(self) -> float:
+        """u of the sample of the last `learn`, before it was learned."""
+        return float(self._inputs[0])
+
     def _present(self, x: Mapping[Feature, Any]) -> Recursion:
         """Bring a sample into `inputs` for a prediction; the state stays as it is, so new features go to a copy."""
         try:

@@ -1,0 +1,32 @@
+"""The papers' batch algorithms with the scikit-learn interface (`pip install "streamkernel[batch]"`)."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "KernelRidge": "kernel_ridge",
+    "HKRR": "heteroscedastic",
+    "LOOHKRR": "heteroscedastic",
+    "LSSVM": "lssvm",
+    "FLKL": "flkl",
+    "FLKLRegressor": "flkl",
+}
+
+__all__ = ["FLKL", "HKRR", "LOOHKRR", "LSSVM", "FLKLRegressor", "KernelRidge"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("sklearn"):
+            raise
+        raise ImportError("the batch algorithms need scikit-learn: pip install 'streamkernel[batch]'") from error
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,372 @@
+"""Kernel learning at the first level of inference: scales and coefficients minimize one regularized training criterion.
+
+Cawley & Talbot (2014), "Kernel learning at the first level of inference", Neural Networks 53, §2: eqs. (1) to (5).
+Paper -> code: λ ridge, μ penalty, θ theta (scales), α coefficients, b bias, D_r squared differences of feature r.
+
+At the exact solution of (3) the training criterion (5) and its slope need no residuals, since y − f = λα and 1'α = 0:
+
+    L(θ) = ½λ α'y + ½μ‖θ‖²,     ∂L/∂θ_r = ½λ α'(K∘D_r)α + μθ_r,
+
+and α'(K∘D_r)α is a sum over pairs with weights K∘αα', so that all slopes come from one matrix product. The paper optimizes
+without bounds; here θ ≥ 0 is a bound of L-BFGS-B, so that the scale of an irrelevant feature becomes exactly zero.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import optimize
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_random_state, validate_data
+
+from ..core.types import Matrix, Vector
+from .lssvm import (
+    RIDGE_RANGE,
+    RIDGE_STARTS,
+    SCALE_STARTS,
+    Folds,
+    KernelClassifier,
+    Scales,
+    as_kernel,
+    check_choice,
+    check_folds,
+    check_positive,
+    expansion,
+    feature_names,
+    make_folds,
+    scaled_gram,
+    select,
+    spread,
+    start_scale,
+)
+from .system import RidgeSystem
+
+__all__ = ["FLKL", "FLKLRegressor"]
+
+# The search for μ starts from the best of these and stays in this range.
+PENALTY_STARTS = (0.1, 10.0, 1000.0)
+PENALTY_RANGE = (1e-6, 1e9)
+# The simplex search over ln λ and ln μ: its first step, and the change of a logarithm and of the criterion that end it. The
+# criterion is flat about its minimum (Figure 1(b)): a finer search changes no decision.
+FIRST_STEP = 2.0
+LOG_TOLERANCE = 0.3
+CRITERION_TOLERANCE = 2e-3
+MOST_EVALUATIONS = 40
+# Relative decrease of (5) that ends the descent on θ: inside the folds, and in the final fit.
+FOLD_TOLERANCE = 1e-4
+FINAL_TOLERANCE = 1e-7
+
+
+def training_criterion(theta: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float) -> tuple[float, Vector]:
+    """Eq. (5) at its minimum over w and b, and its slope in θ; `theta` has one entry, or one for each feature.
+
+    Examples
+    --------
+
+    >>> import numpy as np
+    >>> from streamkernel.batch.flkl import training_criterion
+    >>> X, y = np.array([[0.0], [1.0]]), np.array([[-1.0], [1.0]])
+    >>> value, slope = training_criterion(np.array([0.5]), X, y, ridge=0.1, penalty=0.0)
+    >>> round(value, 4), slope.round(4)
+    (0.2027, array([-0.2492]))
+
+    """
+    gram = scaled_gram(theta, X)
+    coefficients = RidgeSystem(gram, ridge, bias=True).solve(targets)[0]
+    value = 0.5 * ridge * float(np.vdot(coefficients, targets)) + 0.5 * penalty * float(theta @ theta)
+    gram *= coefficients @ coefficients.T
+    slope = 0.5 * ridge * spread(gram, X)
+    return value, (slope if len(theta) > 1 or X.shape[1] == 1 else slope.sum(keepdims=True)) + penalty * theta
+
+
+def learn_scales(
+    start: Vector, unit: float, X: Matrix, targets: Matrix, ridge: float, penalty: float, tolerance: float
+) -> Vector:
+    """The θ ≥ 0 that the descent on eq. (5) reaches from `start`; `unit` is the size of a typical scale."""
+
+    def criterion(scaled: Vector) -> tuple[float, Vector]:
+        value, slope = training_criterion(scaled * unit, X, targets, ridge, penalty)
+        return value, slope * unit
+
+    bounds = [(0.0, None)] * len(start)
+    options = {"ftol": tolerance}
+    return np.asarray(
+        optimize.minimize(criterion, start / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x * unit
+    )
+
+
+def predict_folds(thetas: list[Vector], X: Matrix, targets: Matrix, ridge: float, folds: Folds) -> Matrix:
+    """The prediction for each sample of the model fitted without its fold, with that fold's scales."""
+    predictions = np.empty_like(targets)
+    for theta, held_out, kept in zip(thetas, folds, _complements(folds), strict=True):
+        coefficients, bias = RidgeSystem(scaled_gram(theta, X[kept]), ridge, bias=True).solve(targets[kept])
+        predictions[held_out] = scaled_gram(theta, X[held_out], X[kept]) @ coefficients + bias
+    return predictions
+
+
+def select_regularization(
+    start: Vector, X: Matrix, targets: Matrix, ridge: float, fixed: tuple[float | None, float | None], folds: Folds
+) -> tuple[float, float]:
+    """The λ and μ of least k-fold squared error (§2.2), by the Nelder-Mead simplex on their logarithms.
+
+    The scales are learned anew in each fold, so only two numbers are fitted to the criterion. The descent in a fold starts where
+    it ended for the best λ and μ so far. `ridge` is where the search for λ starts; what is not None in `fixed` stays.
+    """
+    free = np.array([value is None for value in fixed])
+    point = np.log([fixed[0] or ridge, fixed[1] or 1.0])
+    best_value, best_thetas = np.inf, [start] * len(folds)
+
+    def criterion(logarithms: Vector) -> float:
+        nonlocal best_value, best_thetas
+        point[free] = logarithms
+        level, penalty = np.exp(point)
+        thetas = [
+            learn_scales(theta, float(start.mean()), X[kept], targets[kept], level, penalty, FOLD_TOLERANCE)
+            for theta, kept in zip(best_thetas, _complements(folds), strict=True)
+        ]
+        value = 0.5 * float(((targets - predict_folds(thetas, X, targets, level, folds)) ** 2).sum())
+        if value < best_value:
+            best_value, best_thetas = value, thetas
+        return value
+
+    penalties = np.log(PENALTY_STARTS if free[1] else [1.0])
+    starts = [np.array([point[0], penalty])[free] for penalty in penalties]
+    first = min(starts, key=criterion)
+    simplex = np.vstack([first, first + FIRST_STEP * np.diag([1.0, -1.0])[np.ix_(free, free)]])
+    found = optimize.minimize(
+        criterion,
+        first,
+        method="Nelder-Mead",
+        bounds=np.log([RIDGE_RANGE, PENALTY_RANGE])[free],
+        options={
+            "initial_simplex": simplex,
+            "xatol": LOG_TOLERANCE,
+            "fatol": CRITERION_TOLERANCE * best_value,
+            "maxfev": MOST_EVALUATIONS,
+        },
+    )
+    point[free] = found.x
+    return float(np.exp(point[0])), float(np.exp(point[1]))
+
+
+class FirstLevel(NamedTuple):
+    """A kernel learned at the first level, and how the procedure that made it predicts samples held out."""
+
+    theta: Vector
+    ridge: float
+    penalty: float
+    held_out: Matrix
+    losses: dict[str, float]
+
+
+def first_level(
+    X: Matrix,
+    targets: Matrix,
+    ard: bool | str,
+    ridge: float | None,
+    penalty: float | None,
+    folds: int,
+    random_state: Any,
+) -> FirstLevel:
+    """Learn the kernel of samples X: start from the common scale of least leave-one-out error, choose λ and μ, learn θ.
+
+    The partition on which the result is judged (for calibration, and to choose between one scale and several when `ard` is
+    "auto") is not the one on which λ and μ were chosen.
+    """
+    X = X - X.mean(axis=0)  # the kernel does not see the shift, the arithmetic does
+    random = check_random_state(random_state)
+    selection_folds, outer_folds = (make_folds(len(X), folds, random) for _ in range(2))
+    starts = itertools.product(SCALE_STARTS, RIDGE_STARTS if ridge is None else (ridge,))
+    log_theta, start_ridge = select(Scales(X, np.array([start_scale(X)])), targets, None, ridge, starts)
+    common = np.exp(log_theta)
+    start = np.full(X.shape[1], common[0]) if ard else common
+
+    chosen = (ridge, penalty)
+    if ridge is None or penalty is None:
+        chosen = select_regularization(start, X, targets, start_ridge, chosen, selection_folds)
+    unit = float(start.mean())
+    thetas = [
+        learn_scales(start, unit, X[kept], targets[kept], *chosen, FOLD_TOLERANCE) for kept in _complements(outer_folds)
+    ]
+    held_out = {
+        "learned": predict_folds(thetas, X, targets, chosen[0], outer_folds),
+        "common": predict_folds([common] * len(outer_folds), X, targets, start_ridge, outer_folds),
+    }
+    losses = {name: float(((targets - predictions) ** 2).mean()) for name, predictions in held_out.items()}
+    if ard == "auto" and losses["common"] <= losses["learned"]:
+        return FirstLevel(common, start_ridge, 0.0, held_out["common"], losses)
+    theta = learn_scales(start, unit, X, targets, *chosen, FINAL_TOLERANCE)
+    return FirstLevel(theta, *chosen, held_out["learned"], losses)
+
+
+def _complements(folds: Folds) -> Iterator[Any]:
+    """For each fold the samples of the other folds, in order."""
+    everything = np.sort(np.concatenate(list(folds)))
+    return (np.setdiff1d(everything, fold, assume_unique=True) for fold in folds)
+
+
+def _fit(estimator: Any, X: Matrix, targets: Matrix) -> Matrix:
+    """Check the parameters, learn the kernel, set the fitted attributes; return the held-out predictions."""
+    check_choice(estimator, "ard", (True, False, "auto"))
+    check_positive(estimator, "ridge")
+    check_positive(estimator, "penalty")
+    check_folds(estimator)
+    e = estimator
+    learned = first_level(X, targets, e.ard, e.ridge, e.penalty, e.folds, e.random_state)
+    names = feature_names(estimator)
+    e.kernel_, e.ridge_, e.penalty_ = as_kernel(learned.theta, names), learned.ridge, learned.penalty
+    e.relevance_ = dict(zip(names, np.broadcast_to(learned.theta, len(names)).tolist(), strict=True))
+    gram = e.kernel_(X, features=names)
+    e.dual_coef_, e.intercept_ = RidgeSystem(gram, learned.ridge, bias=True).solve(targets)
+    e.X_fit_, e.outer_loss_ = X, learned.losses
+    return learned.held_out
+
+
+class FLKL(KernelClassifier):
+    """Least-squares support vector machine that learns the scale of every feature together with its coefficients.
+
+    Scales and coefficients minimize the training criterion of eq. (5), so that k-fold cross-validation has two numbers to choose
+    however many features there are, λ and μ, and over-fits little. Features that do not help get the scale zero. More than two
+    classes are one against the rest over one kernel. A step of the descent costs one fit, O(n³), and a few hundred are taken.
+    Standardize the features first: the penalty compares their scales.
+
+    Parameters
+    ----------
+    ard
+        True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: whichever of the first and of the
+        leave-one-out choice of one scale (`LSSVM()`) has the smaller squared error in a further k-fold cross-validation.
+    ridge
+        λ, the penalty on the squared norm of the weights. None is chosen by k-fold cross-validation.
+    penalty
+        μ, the penalty on the squared norm of the scales. None is chosen by k-fold cross-validation.
+    folds
+        k.
+    random_state
+        Seed of the folds.
+
+    Attributes
+    ----------
+    relevance_
+        θ by feature name; zero where a feature is not used.
+    kernel_, ridge_, penalty_
+        The kernel, λ and μ that are used; μ is 0 where `ard="auto"` kept the one scale.
+    outer_loss_
+        The mean squared error in the further k-fold cross-validation: "learned" of what this model does, "common" of the
+        leave-one-out choice of one scale.
+
+    Examples
+    --------
+
+    Only the first two of four features matter:
+
+    >>> import numpy as np
+    >>> from streamkernel.batch import FLKL
+    >>> X = np.random.default_rng(0).normal(size=(120, 4))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "opposite")
+    >>> model = FLKL().fit(X, y)
+    >>> sorted(model.relevance_, key=model.relevance_.get)[2:]
+    [1, 0]
+    >>> model.predict([[1.0, 1.0, 0.0, 0.0], [1.0, -1.0, 0.0, 0.0]])
+    array(['same', 'opposite'], dtype='<U8')
+
+    References
+    ----------
+    [^1]: Cawley, G. C. and Talbot, N. L. C., 2014. Kernel learning at the first level of inference. Neural Networks 53, 69-80.
+
+    """
+
+    def __init__(
+        self,
+        ard: bool | str = True,
+        ridge: float | None = None,
+        penalty: float | None = None,
+        folds: int = 5,
+        random_state: Any = 0,
+    ) -> None:
+        self.ard = ard
+        self.ridge = ridge
+        self.penalty = penalty
+        self.folds = folds
+        self.random_state = random_state
+
+    def _learn(self, X: Matrix, targets: Matrix) -> Matrix:
+        return _fit(self, X, targets)
+
+
+class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Kernel ridge regression that learns the scale of every feature together with its coefficients.
+
+    As `FLKL`, with the targets themselves in eq. (5) in place of ±1. The targets are brought to zero mean and unit variance
+    first, so that `ridge` and `penalty` do not depend on their unit.
+
+    Parameters
+    ----------
+    ard
+        True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: whichever of the first and of the
+        leave-one-out choice of one scale has the smaller squared error in a further k-fold cross-validation.
+    ridge
+        λ, the penalty on the squared norm of the weights. None is chosen by k-fold cross-validation.
+    penalty
+        μ, the penalty on the squared norm of the scales. None is chosen by k-fold cross-validation.
+    folds
+        k.
+    random_state
+        Seed of the folds.
+
+    Attributes
+    ----------
+    relevance_
+        θ by feature name; zero where a feature is not used.
+    kernel_, ridge_, penalty_
+        The kernel, λ and μ that are used.
+    outer_loss_
+        As in `FLKL`, in units of the targets' variance.
+
+    Examples
+    --------
+
+    >>> import numpy as np
+    >>> from streamkernel.batch import FLKLRegressor
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = FLKLRegressor().fit(X, np.sin(2 * X[:, 1]))
+    >>> max(model.relevance_, key=model.relevance_.get)
+    1
+    >>> model.predict([[0.0, 0.5, 0.0]]).round(2)
+    array([0.84])
+
+    References
+    ----------
+    [^1]: Cawley, G. C. and Talbot, N. L. C., 2014. Kernel learning at the first level of inference. Neural Networks 53, 69-80.
+
+    """
+
+    def __init__(
+        self,
+        ard: bool | str = True,
+        ridge: float | None = None,
+        penalty: float | None = None,
+        folds: int = 5,
+        random_state: Any = 0,
+    ) -> None:
+        self.ard = ard
+        self.ridge = ridge
+        self.penalty = penalty
+        self.folds = folds
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Learn from samples X and their targets y."""
+        samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        targets = np.asarray(targets, dtype=np.float64)
+        self._center, self._spread = float(targets.mean()), float(targets.std()) or 1.0
+        _fit(self, samples, ((targets - self._center) / self._spread)[:, None])
+        return self
+
+    def predict(self, X: ArrayLike) -> Vector:
+        """f(x) = Σ α_i k(x_i, x) + b, in the unit of the targets."""
+        standardized = expansion(self, X)[:, 0]
+        return self._center + self._spread * standardized

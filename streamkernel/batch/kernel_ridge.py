@@ -1,0 +1,278 @@
+"""Kernel ridge regression and the kernel aggregating algorithm in batch: KRR, KAAR, IKAAR and CKAAR.
+
+Busuttil, Kalnishkan & Gammerman (2006), Two new kernel least squares based methods for regression.
+Paper -> code: K gram, k column, α ridge_, γ_KRR plain, s = u/(1 + u) of eq. (17), n iterations, β control.
+
+The paper adds the pair (x, 0) to the training set and solves a system for every new signal x. With p the KRR
+prediction, v = k(x, x) − k'(K + αI)⁻¹k and u = v/α, all four methods are p times one factor, from the one
+factorization of the fit:
+
+    KRR 1 (9),   KAAR 1/(1 + u) (10),   IKAAR 1 − sⁿ (23),   CKAAR 1/(1 + βu) (28)
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from river import compose
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .. import kernels
+from ..core.types import Matrix, Vector
+from ..learners import CKAAR, IKAAR, KAAR, KRR, parameters
+from ..learners.kaar import controlled, iterated
+from .system import RidgeSystem
+
+Method = Literal["krr", "kaar", "ikaar", "ckaar"]
+RidgeScale = Literal["absolute", "relative"]
+
+
+def shrinkage(method: str, u: Vector, iterations: Any, control: Any) -> Vector:
+    """The factor on the KRR prediction, where u = v/α is the variance of the prediction over the ridge.
+
+    Examples
+    --------
+
+    >>> import numpy as np
+    >>> from streamkernel.batch.kernel_ridge import shrinkage
+    >>> for method in ("krr", "kaar", "ikaar", "ckaar"):
+    ...     print(method, shrinkage(method, np.array([0.0, 1.0, 3.0]), iterations=2, control=1 / 3))
+    krr [1. 1. 1.]
+    kaar [1.   0.5  0.25]
+    ikaar [1.     0.75   0.4375]
+    ckaar [1.   0.75 0.5 ]
+
+    """
+    if method == "krr":
+        return np.ones_like(u)
+    if method == "ikaar":
+        return iterated(u, iterations)
+    return controlled(u, control if method == "ckaar" else 1.0)
+
+
+class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Kernel ridge regression, and its three forms with the extra regularization of the aggregating algorithm.
+
+    A fit factors one n × n matrix; a prediction costs n² because of the variance, or n with method "krr".
+    Predictions of KAAR are drawn towards zero where the training data say little, so targets are centered by default.
+
+    Parameters
+    ----------
+    kernel
+        The kernel k; the default is `kernels.default`, an RBF for inputs of unit variance. Where the data have feature
+        names, a length scale may name them, and a tuple of length scales follows the sorted names, as in a stream.
+    method
+        "krr" (kernel ridge regression), "kaar" (the aggregating algorithm: the most regularization), "ikaar" and
+        "ckaar" (between the two, by `iterations` and by `control`).
+    ridge
+        α, greater than 0.
+    ridge_scale
+        "absolute", or "relative" where α is `ridge` times the mean of the diagonal of K (section 4.1).
+    iterations
+        n of IKAAR, any number greater than 0: 1 is KAAR, and KRR is the limit. The paper's n are whole numbers.
+    control
+        β of CKAAR, not negative: 0 is KRR, 1 is KAAR. The paper's β are at most 1.
+    center
+        Whether the mean of the training targets is subtracted, and added to predictions.
+    bias
+        Whether the model has a constant term b without a penalty: the limit of a large constant added to the kernel.
+
+    Attributes
+    ----------
+    dual_coef_
+        The coefficients (K + αI)⁻¹(y − mean − b).
+    ridge_
+        α as used.
+    mean_
+        The mean that was subtracted from the targets, 0.0 without centering.
+    bias_
+        b, 0.0 without a bias.
+    kernel_
+        The kernel as used.
+    X_fit_
+        The training samples.
+    leave_one_out_residuals_
+        y_i minus the prediction for sample i of the same model fitted without it, in closed form.
+
+    Examples
+    --------
+
+    >>> from streamkernel import datasets, kernels
+    >>> from streamkernel.batch import KernelRidge
+    >>> X, y = datasets.MexicanHat(noise=0.2, seed=1).arrays(80)
+    >>> model = KernelRidge(kernels.RBF(1.5), method="ckaar", ridge=0.1, control=0.2).fit(X, y)
+    >>> model.predict([[0.1], [3.0], [30.0]]).round(2)
+    array([0.83, 0.01, 0.14])
+    >>> for method, predictions in model.predict_all([[12.0]]).items():
+    ...     print(method, predictions.round(3))
+    krr [0.035]
+    kaar [0.128]
+    ikaar [0.067]
+    ckaar [0.099]
+    >>> stream = model.to_stream()
+    >>> stream.learn_one({0: 3.0}, 0.1)
+
+    References
+    ----------
+    [^1]: Busuttil, S., Kalnishkan, Y. and Gammerman, A., 2006. Two new kernel least squares based methods for
+    regression. Technical report CLRC-TR-06-01, Royal Holloway, University of London.
+    [^2]: Gammerman, A., Kalnishkan, Y. and Vovk, V., 2004. On-line prediction with kernels and the complexity
+    approximation principle. In UAI 2004, pp. 170-176.
+
+    """
+
+    def __init__(
+        self,
+        kernel: kernels.Kernel | None = None,
+        method: Method = "krr",
+        ridge: float = 0.01,
+        ridge_scale: RidgeScale = "absolute",
+        iterations: float = 10.0,
+        control: float = 0.1,
+        center: bool = True,
+        bias: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.method = method
+        self.ridge = ridge
+        self.ridge_scale = ridge_scale
+        self.iterations = iterations
+        self.control = control
+        self.center = center
+        self.bias = bias
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to the samples X and targets y."""
+        self._check_parameters()
+        samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        self._order = sorted(range(len(names)), key=names.__getitem__)
+        self._features = tuple(names[i] for i in self._order)
+        self.X_fit_ = samples[:, self._order]
+        self._targets = targets.astype(np.float64)
+        self.kernel_ = kernels.default(self.n_features_in_) if self.kernel is None else self.kernel
+        gram = self.kernel_(self.X_fit_, features=self._features)
+        scale = float(np.diagonal(gram).mean()) if self.ridge_scale == "relative" else 1.0
+        self.ridge_ = float(self.ridge) * scale
+        if not self.ridge_ > 0.0:
+            raise ValueError(
+                f"ridge {self.ridge!r} is relative to the mean diagonal of {self.kernel_!r}, which is {scale!r}"
+            )
+        self._system = RidgeSystem(gram, self.ridge_, self.bias)
+        # The variance of b, 1/(1'(K + αI)⁻¹1): the bias that belongs to the targets (K + αI)1, over n.
+        self._bias_variance = self._system.solve(gram.sum(axis=1) + self.ridge_)[1] / len(gram)
+        self.mean_ = float(self._targets.mean()) if self.center else 0.0
+        self.dual_coef_, self.bias_ = self._system.solve(self._targets - self.mean_)
+        return self
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Vector | tuple[Vector, Vector]:
+        """The predictions of `method`.
+
+        With `return_std`, their standard deviations too: the same for every sample, the root of the mean squared
+        leave-one-out residual.
+        """
+        column, diagonal = self._similarities(X)
+        mean = self._plain(column)
+        if self.method != "krr":
+            mean = mean * self._factor(self.method, self._u(column, diagonal))
+        mean = self.mean_ + mean
+        if not return_std:
+            return mean
+        return mean, np.full(len(mean), np.sqrt(np.mean(np.square(self.leave_one_out_residuals_))))
+
+    def predict_all(self, X: ArrayLike) -> dict[str, Vector]:
+        """The predictions of the four methods by name, from one solve."""
+        column, diagonal = self._similarities(X)
+        plain, u = self._plain(column), self._u(column, diagonal)
+        return {method: self.mean_ + plain * self._factor(method, u) for method in get_args(Method)}
+
+    @property
+    def leave_one_out_residuals_(self) -> Vector:
+        """y_i minus the prediction for sample i of the same model fitted without it, in closed form.
+
+        The mean is taken without sample i; the ridge stays that of the whole fit. With Q the matrix from targets to
+        coefficients, v + α without sample i is 1/Q_ii, so that u is known and the four methods cost the same.
+        """
+        check_is_fitted(self)
+        y, count = self._targets, len(self._targets)
+        if count < 2:
+            raise ValueError(f"leave-one-out residuals need at least 2 samples, got {count}")
+        means = (y.sum() - y) / (count - 1) if self.center else np.zeros(count)
+        of_y, of_ones = self._system.leave_one_out_residuals(np.column_stack([y, np.ones(count)])).T
+        plain = (y - of_y) - means * (1.0 - of_ones)  # the prediction is linear in its targets y − mean
+        u = np.maximum(1.0 / (self.ridge_ * np.diagonal(self._system.inverse)) - 1.0, 0.0)
+        return y - means - plain * self._factor(self.method, u)
+
+    def to_stream(self, threshold: float | None = None, max_size: int | None = None) -> Any:
+        """A streaming model of the same method that has learned the training samples, and goes on from there.
+
+        Centered targets stay centered by `mean_`: the learner is then inside river's `TargetTransformRegressor`, as its
+        `regressor`. Features are named as in the fit, or 0, 1, ... if they had no names.
+
+        Parameters
+        ----------
+        threshold
+            As in the streaming class: None keeps every sample and predicts what this model predicts.
+        max_size
+            As in the streaming class.
+
+        """
+        check_is_fitted(self)
+        if self.bias:
+            raise ValueError("bias must be False for to_stream: use center=True, or add a Constant to the kernel")
+        own: dict[str, Any] = {
+            "kernel": self.kernel_,
+            "ridge": self.ridge_,
+            "threshold": threshold,
+            "max_size": max_size,
+        }
+        stream: KRR | KAAR | IKAAR | CKAAR
+        match self.method:
+            case "krr":
+                stream = KRR(**own)
+            case "kaar":
+                stream = KAAR(**own)
+            case "ikaar":
+                stream = IKAAR(iterations=self.iterations, **own)
+            case "ckaar":
+                stream = CKAAR(control=self.control, **own)
+        stream._run(self._features, self.X_fit_, self._targets - self.mean_)
+        if not self.center:
+            return stream
+        shift, back = functools.partial(operator.add, -self.mean_), functools.partial(operator.add, self.mean_)
+        return compose.TargetTransformRegressor(stream, shift, back)
+
+    def _similarities(self, X: ArrayLike) -> tuple[Matrix, Vector]:
+        """The rows k' of similarities to the training samples, and k(x, x)."""
+        check_is_fitted(self)
+        samples = validate_data(self, X, dtype=np.float64, reset=False)[:, self._order]
+        column = self.kernel_(samples, self.X_fit_, features=self._features)
+        return column, self.kernel_.diagonal(samples, features=self._features)
+
+    def _plain(self, column: Matrix) -> Vector:
+        """γ_KRR for the centered targets, eq. (9)."""
+        return column @ self.dual_coef_ + self.bias_
+
+    def _u(self, column: Matrix, diagonal: Vector) -> Vector:
+        """u = v/α, not below zero: rounding could take it there where a sample is known exactly."""
+        weights, bias = self._system.solve(column.T)
+        variance = diagonal - (column * weights.T).sum(axis=1)  # type: ignore[union-attr]
+        if self.bias:  # with the bias's own uncertainty, (1 − 1'(K + αI)⁻¹k)² / 1'(K + αI)⁻¹1
+            variance += self._bias_variance - 2.0 * bias
+        return np.maximum(variance, 0.0) / self.ridge_
+
+    def _factor(self, method: str, u: Vector) -> Vector:
+        return shrinkage(method, u, float(self.iterations), float(self.control))
+
+    def _check_parameters(self) -> None:
+        parameters.check_kernel(self.kernel)
+        parameters.check_choice("method", self.method, get_args(Method))
+        parameters.check_number("ridge", self.ridge, low=0.0, open_low=True)
+        parameters.check_choice("ridge_scale", self.ridge_scale, get_args(RidgeScale))
+        parameters.check_number("iterations", self.iterations, low=0.0, open_low=True)
+        parameters.check_number("control", self.control, low=0.0)

@@ -1,0 +1,383 @@
+"""Time series: a forecaster around any streaming regressor.
+
+Engel, Mannor & Meir, "The Kernel Recursive Least-Squares Algorithm", 2004, section 5.2.
+Paper -> code: d `lags`, embedding delay `stride`, n `rollout`, ŷⁱ_t the i-step estimate of y_t.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from river import base, compose, conf, time_series
+
+from .checkpoint import Checkpointed
+from .core.types import Matrix
+from .kernels import RBF, Feature
+from .learners import KRLS, dictionary, parameters
+from .learners.base import StreamingRegressor
+
+Features = dict[Feature, Any]
+
+
+class KernelForecaster(time_series.base.Forecaster, Checkpointed):
+    """Forecast a time series with a streaming regressor that sees its past values.
+
+    The model learns y(t) from y(t − s), y(t − 2s), ..., y(t − ds), with d = `lags` and s = `stride`, and from exogenous
+    features where they are given. A forecast is iterated: what was forecast stands in for values that are not there
+    yet. With `horizon` H > 1 the first H steps are forecast directly instead, each by a model of its own, and iteration
+    goes in blocks of H.
+
+    Features are named `y-1`, `y-2`, ... by their distance from the value that they predict.
+
+    Parameters
+    ----------
+    model
+        A regressor of this library, or any regressor or pipeline of river. It is trained in place.
+    lags
+        d, the number of past values, or a tuple of their distances in units of `stride`, such as (1, 2, 3, 12).
+    stride
+        s, the steps between two of them (the embedding delay), and between the value to predict and the nearest.
+    horizon
+        H, how many steps are forecast directly.
+    rollout
+        n: the model learns to predict from its own estimates too. Besides the sample of past values it learns, for i =
+        2, ..., n, one whose nearest i − 1 values are its own (i − 1)-step, ..., 1-step estimates of them: the paper's
+        section 5.2.2, where `learn_series` makes n passes over the series and `learn_one` takes the n samples of a step
+        together. Iterated forecasts of a chaotic series become more stable. Needs `horizon=1`.
+    pad
+        Whether the series counts as zero before its start. By default learning begins when every lag exists.
+    confidence_level
+        Of the intervals.
+    n_paths
+        How many sampled paths the intervals are quantiles of.
+    seed
+        Of the sampled paths. A forecast changes nothing: asked for twice it is the same twice.
+
+    Examples
+    --------
+
+    >>> from streamkernel import KRLS, KernelForecaster, datasets, kernels
+
+    The Mackey-Glass series with the paper's parameters, 100 steps ahead:
+
+    >>> series = datasets.MackeyGlass(tau=17, seed=1).series(1100)
+    >>> model = KernelForecaster(KRLS(kernels.RBF(0.5), threshold=1e-4), lags=10, stride=4)
+    >>> for y in series[:1000]:
+    ...     model.learn_one(y)
+    >>> forecast = model.forecast(horizon=100)
+    >>> bool(abs(series[1000:] - forecast).max() < 0.01)
+    True
+
+    >>> model.forecast(horizon=2, with_interval=True)
+    [Interval(lower=..., upper=...), Interval(lower=..., upper=...)]
+
+    river's own evaluation, three steps ahead; the series has no features but a date, which is left out:
+
+    >>> from river import compose, evaluate, metrics, preprocessing
+    >>> from river import datasets as river_datasets
+    >>> regressor = preprocessing.StandardScaler() | KRLS(kernels.Linear() + 1, ridge=1e-2)
+    >>> model = compose.Discard("month") | KernelForecaster(regressor, lags=12)
+    >>> evaluate.evaluate(river_datasets.AirlinePassengers(), model, metrics.MAE(), horizon=3)
+    +1 MAE: ...
+    +2 MAE: ...
+    +3 MAE: ...
+
+    References
+    ----------
+    [^1]: Engel, Y., Mannor, S. and Meir, R., 2004. The kernel recursive least-squares algorithm. IEEE Transactions on
+        Signal Processing, 52(8), pp.2275-2285, section 5.2.
+
+    """
+
+    def __init__(
+        self,
+        model: base.Regressor,
+        lags: int | tuple[int, ...],
+        stride: int = 1,
+        horizon: int = 1,
+        rollout: int = 1,
+        pad: bool = False,
+        confidence_level: float = 0.9,
+        n_paths: int = 100,
+        seed: int | None = None,
+    ) -> None:
+        if not callable(getattr(model, "learn_one", None)) or not callable(getattr(model, "predict_one", None)):
+            raise TypeError(f"model must be a streaming regressor with learn_one and predict_one, got {model!r}")
+        for name, value in (("stride", stride), ("horizon", horizon), ("rollout", rollout), ("n_paths", n_paths)):
+            _check_count(name, value)
+        if rollout > 1 and horizon > 1:
+            raise ValueError(f"rollout must be 1 where horizon is {horizon} (only iteration rolls out), got {rollout}")
+        parameters.check_number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+            raise ValueError(f"seed must be a whole number >= 0 or None, got {seed!r}")
+        self.model = model
+        self.lags = lags
+        self.stride = stride
+        self.horizon = horizon
+        self.rollout = rollout
+        self.pad = pad
+        self.confidence_level = confidence_level
+        self.n_paths = n_paths
+        self.seed = seed
+        self._delays = tuple(stride * lag for lag in _lags(lags))
+        self._names = {f"y-{delay}": delay for delay in self._delays}
+        self._reach = max(self._delays) + horizon - 1
+        self._models = [model, *(model.clone() for _ in range(horizon - 1))]
+        self._history: deque[float] = deque([0.0] * self._reach if pad else [], maxlen=self._reach)
+        # For each of the last values its 1-step, 2-step, ... estimates, as far as a lag can ask for them.
+        depth = min(rollout - 1, max(self._delays))
+        self._estimates: deque[tuple[float, ...]] = deque([(0.0,) * (rollout - 1)] * depth if pad else [], maxlen=depth)
+        self._seen = 0
+        self._exogenous = False
+        self._gives_dist = "with_dist" in inspect.signature(_final(model).predict_one).parameters
+        # Count and sum of squares of the one-step-ahead errors, for models that give no distribution.
+        self._errors = [(0, 0.0)] * horizon
+        self._entropy: Any = np.random.SeedSequence().entropy if seed is None else seed
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"model": KRLS(RBF(10.0), threshold=1e-3, ridge=1e-3), "lags": 2}
+        yield {"model": KRLS(RBF(10.0), threshold=1e-3, ridge=1e-3), "lags": 2, "horizon": 2, "seed": 1}
+        yield {"model": KRLS(RBF(10.0), threshold=1e-3, ridge=1e-3), "lags": (1, 3), "rollout": 3, "pad": True}
+
+    # Learning --------------------------------------------------------------------------------------------------------
+
+    def learn_one(self, y: float, x: Mapping[Feature, Any] | None = None) -> None:
+        """Learn the next value of the series.
+
+        Parameters
+        ----------
+        y
+            The value.
+        x
+            Exogenous features of the same time.
+
+        """
+        value = dictionary.number("y", y)
+        exogenous = self._checked(x)
+        for steps, model in enumerate(self._models):  # y(t) from what was known `steps` + 1 before
+            if len(self._history) >= max(self._delays) + steps:
+                sample = exogenous | self._lagged(self._history, steps)
+                if not self._gives_dist:
+                    count, squares = self._errors[steps]
+                    self._errors[steps] = count + 1, squares + (value - model.predict_one(sample)) ** 2
+                model.learn_one(sample, value)
+        known = len(self._history) >= max(self._delays)
+        self._advance(value, self._roll(exogenous, value) if known else [value] * (self.rollout - 1))
+        self._exogenous = self._exogenous or bool(exogenous)
+
+    def _roll(self, exogenous: Features, value: float) -> list[float]:
+        """Learn `value` from estimates of the values before it; return its own estimates 1, ..., n − 1 steps ahead."""
+        estimates: list[float] = []
+        for ahead in range(1, self.rollout + 1):
+            sample = exogenous | self._rolled(self._history, self._estimates, ahead)
+            if ahead > 1:
+                self.model.learn_one(sample, value)
+            if ahead < self.rollout:
+                estimates.append(self.model.predict_one(sample))
+        return estimates
+
+    def learn_series(self, ys: Iterable[float], xs: Sequence[Mapping[Feature, Any]] | None = None) -> None:
+        """Learn a whole series at once: with `rollout` n by the paper's n passes, otherwise as `learn_one` does.
+
+        Pass 1 learns the samples of past values. Pass i replaces the nearest i − 1 values of every sample by the
+        estimates that the model makes of them after the passes before.
+
+        Parameters
+        ----------
+        ys
+            The values, following those that were learned before.
+        xs
+            Exogenous features, one for each value.
+
+        """
+        values = [dictionary.number("y", y) for y in ys]
+        features = [self._checked(x) for x in ([None] * len(values) if xs is None else xs)]
+        if len(features) != len(values):
+            raise ValueError(f"xs must have one entry for each of the {len(values)} values, got {len(features)}")
+        if self.rollout == 1:
+            for value, exogenous in zip(values, features):
+                self.learn_one(value, exogenous)
+            return
+        # Times count from the oldest value in the history. A value that was never estimated stands for its estimates.
+        first, history = len(self._history), [*self._history, *values]
+        times = range(max(first, max(self._delays)), len(history))
+        estimates: list[Any] = [[value] * (self.rollout - 1) for value in history]
+        estimates[first - len(self._estimates) : first] = self._estimates
+        estimates[times.start :] = [[] for _ in times]
+        for ahead in range(1, self.rollout + 1):
+            samples = [features[t - first] | self._rolled(history, estimates, ahead, len(history) - t) for t in times]
+            self._learn_samples(samples, [history[t] for t in times])
+            if ahead < self.rollout:
+                for t, sample in zip(times, samples):
+                    estimates[t].append(self.model.predict_one(sample))
+        for value, known in zip(values, estimates[first:]):
+            self._advance(value, known)
+        self._exogenous = self._exogenous or any(features)
+
+    def _learn_samples(self, samples: list[Features], targets: list[float]) -> None:
+        names = tuple(samples[0]) if samples else ()
+        if isinstance(self.model, StreamingRegressor) and all(len(sample) == len(names) for sample in samples):
+            rows: Matrix = np.array([[sample[name] for name in names] for sample in samples]).reshape(-1, len(names))
+            self.model._run(names, rows, np.array(targets))
+            return
+        for sample, target in zip(samples, targets):
+            self.model.learn_one(sample, target)
+
+    def _advance(self, value: float, estimates: Iterable[float]) -> None:
+        self._history.append(value)
+        self._estimates.append(tuple(estimates))
+        self._seen += 1
+
+    def _lagged(self, history: Sequence[float], steps: int = 0) -> Features:
+        """The lags of the value `steps` before the next one; those before the start of the series are absent."""
+        size = len(history)
+        return {name: history[-delay - steps] for name, delay in self._names.items() if delay + steps <= size}
+
+    def _rolled(
+        self, history: Sequence[float], estimates: Sequence[Sequence[float]], ahead: int, steps: int = 0
+    ) -> Features:
+        """The lags of the value `steps` before the next one, as its i-step forecast has them, i = `ahead`.
+
+        (ŷ^{i−1}_{t−1}, ŷ^{i−2}_{t−2}, ..., ŷ¹_{t−i+1}, y_{t−i}, ..., y_{t−d})
+        """
+        return {
+            name: estimates[-delay - steps][ahead - delay - 1] if delay < ahead else history[-delay - steps]
+            for name, delay in self._names.items()
+        }
+
+    def _checked(self, x: Mapping[Feature, Any] | None) -> Features:
+        exogenous = {} if x is None else dict(x)
+        for name in exogenous:
+            if name in self._names:
+                raise ValueError(f"x must not have a feature {name!r}: a lag of the series has that name")
+        return exogenous
+
+    # Forecasting -----------------------------------------------------------------------------------------------------
+
+    def forecast(
+        self, horizon: int, xs: Iterable[Mapping[Feature, Any]] | None = None, with_interval: bool = False
+    ) -> list[Any]:
+        """Forecast the next values of the series.
+
+        Parameters
+        ----------
+        horizon
+            How many.
+        xs
+            Exogenous features, one for each of them. They must be given where the model learned with some.
+        with_interval
+            Return a river `Interval` for each, of the `confidence_level`, instead of the value.
+
+        """
+        features = self._future(horizon, xs)
+        if not with_interval:
+            return self._path(features, lambda step, sample: float(self._models[step].predict_one(sample)))
+        paths = self._paths(features, self.n_paths)
+        tail = (1.0 - self.confidence_level) / 2.0
+        return [conf.Interval(*map(float, np.quantile(values, [tail, 1.0 - tail]))) for values in paths.T]
+
+    def forecast_paths(
+        self, horizon: int, xs: Iterable[Mapping[Feature, Any]] | None = None, n_paths: int | None = None
+    ) -> Matrix:
+        """Sampled futures, one in a row: every step is drawn from its predictive distribution given the steps before.
+
+        A model that gives no distribution (`predict_one(x, with_dist=True)`) is taken to err like its one-step-ahead
+        errors so far.
+
+        Parameters
+        ----------
+        horizon
+            How many steps.
+        xs
+            Exogenous features, one for each step.
+        n_paths
+            How many futures; by default the forecaster's `n_paths`.
+
+        """
+        if n_paths is not None:
+            _check_count("n_paths", n_paths)
+        return self._paths(self._future(horizon, xs), n_paths or self.n_paths)
+
+    def _paths(self, features: list[Features], n_paths: int) -> Matrix:
+        random = np.random.default_rng([self._entropy, self._seen])
+
+        def draw(step: int, sample: Features) -> float:
+            deviation = random.standard_normal()
+            if self._gives_dist:
+                predicted = self._models[step].predict_one(sample, with_dist=True)
+                return float(predicted.mu + predicted.sigma * deviation)
+            count, squares = self._errors[step]
+            return float(self._models[step].predict_one(sample) + math.sqrt(squares / max(count, 1)) * deviation)
+
+        return np.array([self._path(features, draw) for _ in range(n_paths)]).reshape(n_paths, len(features))
+
+    def _path(self, features: list[Features], predict: Callable[[int, Features], float]) -> list[float]:
+        """One future: blocks of `horizon` steps, every block from the values before it."""
+        values = list(self._history)
+        for start in range(0, len(features), self.horizon):
+            lagged = self._lagged(values)
+            block = features[start : start + self.horizon]
+            values += [predict(step, exogenous | lagged) for step, exogenous in enumerate(block)]
+        return values[len(values) - len(features) :]
+
+    def _future(self, horizon: int, xs: Iterable[Mapping[Feature, Any]] | None) -> list[Features]:
+        _check_count("horizon", horizon)
+        if xs is None:
+            if self._exogenous:
+                raise ValueError("xs must be given: the model learned with exogenous features")
+            return [{} for _ in range(horizon)]
+        features = [self._checked(x) for x in xs]
+        if len(features) != horizon:
+            raise ValueError(f"xs must have one entry for each of the {horizon} steps, got {len(features)}")
+        return features
+
+    # Checkpoints -----------------------------------------------------------------------------------------------------
+
+    def _parameters(self) -> dict[str, Any]:
+        return parameters.of(self)
+
+    def _get_state(self) -> dict[str, Any]:
+        return {
+            "models": self._models[1:],
+            "history": list(self._history),
+            "estimates": list(self._estimates),
+            "seen": self._seen,
+            "exogenous": self._exogenous,
+            "errors": self._errors,
+            "entropy": self._entropy,
+        }
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        self._models[1:] = state["models"]
+        self._history.extend(state["history"])
+        self._estimates.extend(state["estimates"])
+        self._seen, self._exogenous = state["seen"], state["exogenous"]
+        self._errors, self._entropy = state["errors"], state["entropy"]
+
+
+def _final(model: Any) -> Any:
+    """The regressor at the end of a pipeline, or the model itself."""
+    return list(model.steps.values())[-1] if isinstance(model, compose.Pipeline) else model
+
+
+def _lags(lags: Any) -> tuple[int, ...]:
+    if not isinstance(lags, tuple):
+        _check_count("lags", lags)
+        return tuple(range(1, lags + 1))
+    if not lags or len(set(lags)) != len(lags):
+        raise ValueError(f"lags must be a whole number >= 1 or a tuple of distinct ones, got {lags!r}")
+    for lag in lags:
+        _check_count("lags", lag)
+    return lags
+
+
+def _check_count(name: str, value: Any) -> None:
+    if value is None:
+        raise TypeError(f"{name} must be a whole number >= 1, got None")
+    parameters.check_size(name, value)

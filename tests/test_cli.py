@@ -1,0 +1,204 @@
+"""The command line as a user meets it: what it prints, how it fails, and what survives an interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from streamkernel import cli
+from streamkernel.checkpoint import loads
+
+
+@pytest.fixture
+def stream_csv(tmp_path):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 2))
+    y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] ** 2 + 0.1 * rng.normal(size=400)
+    path = tmp_path / "stream.csv"
+    lines = [f"{a!r},{b!r},{t!r}" for (a, b), t in zip(X.tolist(), y.tolist(), strict=True)]
+    path.write_text("\n".join(["a,b,y", *lines]) + "\n")
+    return path
+
+
+def run_json(capsys, *arguments):
+    assert cli.main([*map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("model", cli.MODELS)
+def test_run_learns_a_table(stream_csv, capsys, model):
+    result = run_json(capsys, "run", stream_csv, "--target", "y", "--model", model, "--ridge", "0.05", "--kernel", "RBF(1.0)")
+    assert result["rows"] == 400
+    assert result["r2"] > 0.6
+    assert 0 < result["dictionary"] < 200
+
+
+def test_run_reads_parquet_and_standard_input_alike(stream_csv, tmp_path, capsys, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as writer
+
+    parquet = tmp_path / "stream.parquet"
+    rows = np.array([line.split(",") for line in stream_csv.read_text().splitlines()[1:]], dtype=float)
+    writer.write_table(pyarrow.table(dict(zip("aby", rows.T, strict=True))), parquet)
+    expected = run_json(capsys, "run", stream_csv, "--target", "y")
+    assert run_json(capsys, "run", parquet, "--target", "y")["rmse"] == expected["rmse"]
+    with open(stream_csv) as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        assert run_json(capsys, "run", "-", "--target", "y")["rmse"] == expected["rmse"]
+
+
+def test_run_prints_a_table_and_plots(stream_csv, tmp_path, capsys):
+    picture = tmp_path / "run.png"
+    assert cli.main(["run", str(stream_csv), "--target", "y", "--features", "a, b", "--plot", str(picture)]) == 0
+    printed = capsys.readouterr()
+    assert "rmse" in printed.out
+    assert "400" in printed.out
+    assert printed.err == ""
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "z"], "no column 'z'"),
+        (["--target", "y", "--features", "a,q"], "no column 'q'"),
+        (["--target", "y", "--kernel", "open('x')"], "cannot read kernel"),
+        (["--target", "y", "--kernel", "RBF(-1)"], "length_scale"),
+        (["--target", "y", "--ridge", "-1"], "ridge"),
+        (["--target", "y", "--model", "kaar", "--forgetting", "0.9"], "--model kaar"),
+        (["--target", "y", "--resume"], "--save"),
+        (["--target", "y", "--plot", "nowhere/run.png"], "cannot write"),
+        (["--target", "y", "--save", "nowhere/m.skm"], "cannot write"),
+        (["--target", "y", "--predictions", "nowhere/p.csv"], "cannot write"),
+    ],
+)
+def test_run_fails_in_one_line(stream_csv, capsys, arguments, message):
+    assert cli.main(["run", str(stream_csv), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("streamkernel: ")
+    assert error.count("\n") == 1
+    assert message in error
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no rows"),
+        ("a,y\n", "no rows"),
+        ("a,y\n1,2\nred,3\n", "row 2: column 'a' is 'red'"),
+        ("a,y\n1,2\nnan,3\n", "row 2: feature 'a' is nan"),
+        ("a,y\n1,2\n1,inf\n", "row 2: target y is inf"),
+        ("a,y\n1,2\n1\n", "row 2: column 'y' is None"),
+    ],
+)
+def test_run_names_the_bad_row(tmp_path, capsys, text, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    assert cli.main(["run", str(path), "--target", "y", "--no-scale"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_or_foreign_file_is_an_error(tmp_path, capsys, stream_csv):
+    assert cli.main(["run", str(tmp_path / "none.csv"), "--target", "y"]) == 2
+    assert cli.main(["run", str(tmp_path / "none.parquet"), "--target", "y"]) == 2
+    foreign = tmp_path / "foreign.skm"
+    foreign.write_bytes(b"not a model")
+    assert cli.main(["run", str(stream_csv), "--target", "y", "--save", str(foreign), "--resume"]) == 2
+    assert "not a streamkernel checkpoint" in capsys.readouterr().err
+
+
+def test_resume_continues_bit_for_bit(stream_csv, tmp_path, capsys):
+    whole = tmp_path / "whole.csv"
+    expected = run_json(capsys, "run", stream_csv, "--target", "y", "--predictions", whole)
+    lines = stream_csv.read_text().splitlines(keepends=True)
+    stream_csv.write_text("".join(lines[:151]))
+    options = ["run", stream_csv, "--target", "y", "--predictions", tmp_path / "p.csv", "--save", tmp_path / "m.skm"]
+    run_json(capsys, *options)
+    stream_csv.write_text("".join(lines))
+    resumed = run_json(capsys, *options, "--resume")
+    assert resumed["resumed_at"] == 150
+    assert (tmp_path / "p.csv").read_text() == whole.read_text()
+    assert (resumed["rmse"], resumed["dictionary"]) == (expected["rmse"], expected["dictionary"])
+
+
+def slow_run(folder, lines, *options):
+    """A run whose input arrives slowly, so that it can be interrupted in the middle; returns the process."""
+    command = [sys.executable, "-m", "streamkernel.cli", "run", "-", "--target", "y", *options]
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdin.write("".join(lines))
+    process.stdin.flush()
+    return process
+
+
+def wait_for(condition, seconds=120.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the run did not get there"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_resumes_from_its_checkpoint(stream_csv, tmp_path, capsys, kind):
+    whole = tmp_path / "whole.csv"
+    run_json(capsys, "run", stream_csv, "--target", "y", "--predictions", whole)
+    lines = stream_csv.read_text().splitlines(keepends=True)
+    saved, predictions = tmp_path / "m.skm", tmp_path / "p.csv"
+    options = ["--save", str(saved), "--predictions", str(predictions), "--checkpoint-every", "100"]
+    process = slow_run(tmp_path, lines[:351], *options)
+    wait_for(lambda: saved.exists() and loads(saved.read_bytes()).rows >= 300)
+    process.send_signal(kind)
+    if kind == signal.SIGINT:
+        process.stdin.write(lines[351])  # Ctrl-C is heeded between two rows
+    process.stdin.close()
+    process.wait(timeout=60)
+    if kind == signal.SIGINT:
+        assert process.returncode == cli.INTERRUPTED
+        assert "--resume" in process.stderr.read()
+    process.stderr.close()
+    reached = loads(saved.read_bytes()).rows
+    assert 300 <= reached <= (351 if kind == signal.SIGINT else 300)
+    result = run_json(capsys, "run", stream_csv, "--target", "y", *options, "--resume")
+    assert result["resumed_at"] == reached
+    assert predictions.read_text() == whole.read_text()
+
+
+def test_demo(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run_json(capsys, "demo", "--samples", "600")
+    ours = result["models"].pop("streamkernel KRLS")
+    assert all(ours["rmse"] < other["rmse"] for other in result["models"].values())
+    assert os.path.exists("demo.png")
+    assert cli.main(["demo", "--samples", "300"]) == 0
+    assert "river KNNRegressor" in capsys.readouterr().out
+
+
+def test_warmup_and_version(capsys):
+    assert run_json(capsys, "warmup")["seconds"] > 0.0
+    assert cli.main(["warmup"]) == 0
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["--version"])
+    assert stop.value.code == 0
+    assert "streamkernel" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["fly"], ["demo", "--samples", "0"], ["run"]])
+def test_wrong_usage_exits_with_2(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    assert stop.value.code == 2
+
+
+def test_ctrl_c_elsewhere_is_quiet(monkeypatch, capsys):
+    def interrupt(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "warmup", interrupt)
+    assert cli.main(["warmup"]) == cli.INTERRUPTED
+    assert capsys.readouterr().err == "streamkernel: interrupted\n"
