@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from . import kernels
-from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS
+from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier
 from .running import Run, run
 
 __version__ = "0.1.0"
@@ -23,6 +23,7 @@ __all__ = [
     "KRR",
     "AdaptiveConformal",
     "HeteroscedasticKRLS",
+    "LSSVMClassifier",
     "Run",
     "batch",
     "datasets",

@@ -3,5 +3,6 @@
 from .heteroscedastic import HeteroscedasticKRLS
 from .kaar import CKAAR, IKAAR, KAAR, KRR
 from .krls import KRLS
+from .lssvm import LSSVMClassifier
 
-__all__ = ["CKAAR", "IKAAR", "KAAR", "KRLS", "KRR", "HeteroscedasticKRLS"]
+__all__ = ["CKAAR", "IKAAR", "KAAR", "KRLS", "KRR", "HeteroscedasticKRLS", "LSSVMClassifier"]

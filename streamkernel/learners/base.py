@@ -44,7 +44,11 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         self._model.learn(x, (y,), w)
 
     def predict_one(
-        self, x: Mapping[Feature, Any], with_dist: bool = False, with_interval: bool = False, interval_level: float = 0.9
+        self,
+        x: Mapping[Feature, Any],
+        with_dist: bool = False,
+        with_interval: bool = False,
+        interval_level: float = 0.9,
     ) -> Any:
         """Predict the target of `x`.
 

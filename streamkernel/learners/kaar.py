@@ -43,7 +43,9 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
         threshold = 0.0 if self.threshold is None else self.threshold
         self._model = Recursion(self.kernel, threshold, self.ridge, max_size=self.max_size, keep_all=exact)
 
-    def predict_all_one(self, x: Mapping[Feature, Any], iterations: float = 2.0, control: float = 0.5) -> dict[str, float]:
+    def predict_all_one(
+        self, x: Mapping[Feature, Any], iterations: float = 2.0, control: float = 0.5
+    ) -> dict[str, float]:
         """The predictions of all four methods from one solve.
 
         Parameters
@@ -60,7 +62,12 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
         parameters.check_number("control", control, low=0.0)
         mean, residual, explained = self._model.predict_variance(x)
         u = self._model.relative_variance(residual, explained)
-        factors = {"krr": 1.0, "kaar": controlled(u, 1.0), "ikaar": iterated(u, iterations), "ckaar": controlled(u, control)}
+        factors = {
+            "krr": 1.0,
+            "kaar": controlled(u, 1.0),
+            "ikaar": iterated(u, iterations),
+            "ckaar": controlled(u, control),
+        }
         return {name: mean * factor for name, factor in factors.items()}
 
     def regret_bound(self, Y: float) -> float:

@@ -91,6 +91,8 @@ class Recursion:
     noise_ridge, noise_cap
         For noise that depends on the input (`core.noise`): the ridge of its logarithm, and the largest squared standardized error.
         There is one target then, and the second output is the logarithm of the relative noise variance.
+    constant
+        A constant added to the kernel, whichever that is: the prior variance of a bias term.
 
     """
 
@@ -106,8 +108,10 @@ class Recursion:
         keep_all: bool = False,
         noise_ridge: float | None = None,
         noise_cap: float = math.inf,
+        constant: float = 0.0,
     ) -> None:
         self.kernel = kernel
+        self.constant = constant
         self.keep_all = keep_all
         self.has_noise = noise_ridge is not None
         self.names: tuple[Feature, ...] = ()
@@ -140,7 +144,11 @@ class Recursion:
         used = packed_length(-(-size // PANEL) * PANEL)
         factor, covariance = aligned(packed_length(capacity)), aligned(0 if self.keep_all else packed_length(capacity))
         second = aligned(packed_length(capacity) if self.has_noise else 0)
-        factor[:used], covariance[:used], second[:used] = self._factor[:used], self._covariance[:used], self._second[:used]
+        factor[:used], covariance[:used], second[:used] = (
+            self._factor[:used],
+            self._covariance[:used],
+            self._second[:used],
+        )
         self.names, self._compiled, self._capacity = names, compiled, capacity
         self._points, self._weights = points, weights
         self._factor, self._covariance, self._second = factor, covariance, second
@@ -170,9 +178,10 @@ class Recursion:
 
     def effective_kernel(self, n_features: int | None = None) -> kernels.Kernel:
         """The kernel in use: the default one follows the number of features."""
-        if self.kernel is not None:
-            return self.kernel
-        return kernels.default(len(self.names) if n_features is None else n_features)
+        kernel = self.kernel
+        if kernel is None:
+            kernel = kernels.default(len(self.names) if n_features is None else n_features)
+        return kernel + self.constant if self.constant else kernel
 
     def _reserve(self) -> None:
         if self.size + 2 > self._capacity:
@@ -253,6 +262,13 @@ class Recursion:
         size = self.size
         self._points[:, index:size] = self._points[:, index + 1 : size + 1]
 
+    def add_output(self) -> None:
+        """One more target, which was zero in every sample so far: its weights are zero."""
+        weights = self._weights
+        self._weights = aligned(len(weights) + 1, self._capacity)
+        self._weights[: len(weights)] = weights
+        self._prepare(self.names, self._capacity)
+
     # One sample ------------------------------------------------------------------------------------------------------
 
     def learn(self, x: Mapping[Feature, Any], targets: Sequence[float], weight: float = 1.0) -> None:
@@ -263,7 +279,7 @@ class Recursion:
             if len(x) != self._n_features:
                 raise KeyError
             self._pack(self._inputs, 0, 1.0 / weight, *targets, *self._rest, *self._read(x))
-            plain = weight > 0.0
+            plain = 0.0 < weight < math.inf
         except (KeyError, TypeError, ZeroDivisionError, struct.error):
             plain = False
         if not plain:
@@ -275,6 +291,11 @@ class Recursion:
             self._explain(x, targets, weight, status)
         elif status == stream.FULL:
             self._shrink()
+
+    def check(self, x: Mapping[Feature, Any], weight: Any = 1.0) -> None:
+        """Raise the error that learning this sample would raise."""
+        dictionary.noise(weight)
+        self.predict(x)
 
     def _shrink(self) -> None:
         """Bring a dictionary that is one point too large back to its limit."""
@@ -416,7 +437,9 @@ class Recursion:
                 self._reserve()
                 workspace = self._block_workspace(count)
             results = (errors, relative, sizes)
-            start, status = self._core.learn_many(*self._learn_arguments, rows, targets, spread, start, *results, *workspace)
+            start, status = self._core.learn_many(
+                *self._learn_arguments, rows, targets, spread, start, *results, *workspace
+            )
             if status < 0:
                 row = dict(zip(merged, rows[start].tolist(), strict=True))
                 self._explain(row, targets[start].tolist(), 1.0, status)
@@ -441,8 +464,12 @@ class Recursion:
         block = aligned(model._capacity * BLOCK)
         for start in range(0, len(rows), BLOCK):
             chunk = rows[start : start + BLOCK]
-            block.reshape(model._capacity, BLOCK)[: model.size, : len(chunk)] = kernel(points, chunk, features=model.names)
-            stream.predict_block(model._factor, model._vectors, model._weights, model.size, block, means[start:], len(chunk))
+            block.reshape(model._capacity, BLOCK)[: model.size, : len(chunk)] = kernel(
+                points, chunk, features=model.names
+            )
+            stream.predict_block(
+                model._factor, model._vectors, model._weights, model.size, block, means[start:], len(chunk)
+            )
         if not np.isfinite(means).all():
             i = int(np.argwhere(~np.isfinite(means))[0, 0])
             self._explain(dict(zip(model.names, rows[i].tolist(), strict=True)), (), 1.0, stream.BAD_SIMILARITY)
@@ -559,6 +586,7 @@ class Recursion:
             "keep_all": self.keep_all,
             "has_noise": self.has_noise,
             "kernel": self.kernel,
+            "constant": self.constant,
             "names": self.names,
             "capacity": self._capacity,
             "scalars": self._scalars.copy(),
@@ -572,7 +600,8 @@ class Recursion:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.keep_all, self.has_noise, self._second = state["keep_all"], state["has_noise"], state["second"]
-        self.kernel, self.names, self._scalars = state["kernel"], state["names"], state["scalars"]
+        self.kernel, self.constant = state["kernel"], state["constant"]
+        self.names, self._scalars = state["names"], state["scalars"]
         self._points, self._state_vectors, self._weights = state["points"], state["vectors"], state["weights"]
         self._factor, self._covariance = state["factor"], state["covariance"]
         self._prepare(self.names, state["capacity"])

@@ -1,0 +1,183 @@
+"""Least-squares support vector classification, on line.
+
+Suykens & Vandewalle's LS-SVM is regularized least squares on class indicators; over the whitened dictionary it is `KRLS` with one
+target per class. The batch form with kernel learning is in `batch.lssvm` and `batch.flkl` (Cawley & Talbot).
+Paper -> code: λ `ridge`, b the constant added to the kernel, y the indicators.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from river import base
+
+from .. import kernels
+from ..checkpoint import Checkpointed
+from ..core.types import Vector
+from ..kernels import Feature
+from . import parameters
+from .recursion import Recursion
+
+# The probabilities' temperature moves by at most this share of itself per sample.
+LARGEST_STEP = 0.1
+
+
+class LSSVMClassifier(base.Classifier, Checkpointed):
+    """Least-squares support vector classifier, binary or multiclass.
+
+    Learns f_k(x), the regularized least-squares estimate of the indicator of class k, for all classes at once: they share the dictionary
+    and the covariance, so a further class costs O(m). A step costs O(m²) for m points in the dictionary. Classes may appear at any
+    time; a class that is new was absent from every sample so far, which the indicators know without a second pass.
+
+    Probabilities are a softmax of the f_k, whose temperature is learned from decisions made before the label was known.
+
+    Parameters
+    ----------
+    kernel
+        As in `KRLS`; None is `RBF(√d)` for d features.
+    threshold
+        ν, as in `KRLS`.
+    ridge
+        λ, the weight of ‖f‖².
+    bias
+        The prior variance of the constant term: `Constant(bias)` is added to the kernel. 0 leaves it out.
+    forgetting
+        As in `KRLS`.
+    forget
+        As in `KRLS`.
+    max_size
+        As in `KRLS`.
+
+    Examples
+    --------
+
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from streamkernel import LSSVMClassifier
+
+    >>> model = preprocessing.StandardScaler() | LSSVMClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 90.6...%
+
+    References
+    ----------
+    [^1]: Suykens, J.A.K. and Vandewalle, J., 1999. Least squares support vector machine classifiers. Neural Processing Letters, 9(3),
+        pp.293-300.
+
+    """
+
+    def __init__(
+        self,
+        kernel: kernels.Kernel | None = None,
+        threshold: float = 1e-2,
+        ridge: float = 0.1,
+        bias: float = 1.0,
+        forgetting: float = 1.0,
+        forget: str = "prior",
+        max_size: int | None = 500,
+    ) -> None:
+        parameters.check_kernel(kernel)
+        parameters.check_number("threshold", threshold, low=0.0)
+        parameters.check_number("ridge", ridge, low=0.0, open_low=True)
+        parameters.check_number("bias", bias, low=0.0)
+        parameters.check_number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
+        parameters.check_choice("forget", forget, ("prior", "walk"))
+        parameters.check_size("max_size", max_size)
+        self.kernel = kernel
+        self.threshold = threshold
+        self.ridge = ridge
+        self.bias = bias
+        self.forgetting = forgetting
+        self.forget = forget
+        self.max_size = max_size
+        self._classes: list[Hashable] = []
+        self._temperature = 4.0  # softmax(4 f) is about right where f is 0 or 1 with probability one half
+        self._curvature = 1.0
+        self._model = Recursion(kernel, threshold, ridge, forgetting, forget == "walk", max_size, constant=bias)
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: Mapping[Feature, Any], y: Hashable, w: float = 1.0) -> None:
+        """Learn one labeled sample.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        y
+            The label.
+        w
+            The sample's weight.
+
+        """
+        targets = [float(label == y) for label in self._classes]
+        if y in self._classes:
+            self._model.learn(x, targets, w)
+            self._calibrate(targets)
+        else:
+            self._model.check(x, w)
+            if self._classes:
+                self._model.add_output()
+            self._classes.append(y)
+            self._model.learn(x, [*targets, 1.0], w)
+
+    def _calibrate(self, targets: list[float]) -> None:
+        """A Newton step of the temperature on the log loss of the decision that was made before learning."""
+        scores = [target - float(error) for target, error in zip(targets, self._model.errors, strict=True)]
+        shares = softmax([self._temperature * score for score in scores])
+        mean = sum(p * s for p, s in zip(shares, scores, strict=True))
+        slope = mean - scores[targets.index(1.0)]
+        self._curvature += sum(p * (s - mean) ** 2 for p, s in zip(shares, scores, strict=True))
+        step = max(-LARGEST_STEP, min(LARGEST_STEP, slope / self._curvature / self._temperature))
+        self._temperature *= 1.0 - step
+
+    def predict_proba_one(self, x: Mapping[Feature, Any]) -> dict[Any, float]:
+        """The probability of every class seen so far."""
+        if not self._classes:
+            self._model.predict(x)  # an error for a bad sample, as ever
+            return {}
+        shares = softmax([self._temperature * score for score in self.decision_function_one(x).values()])
+        return dict(zip(self._classes, shares, strict=True))
+
+    def decision_function_one(self, x: Mapping[Feature, Any]) -> dict[Any, float]:
+        """f_k(x) for every class k seen so far: the least-squares estimate of its indicator."""
+        self._model.predict(x)
+        return dict(zip(self._classes, self._model.means.tolist(), strict=False))
+
+    @property
+    def size(self) -> int:
+        """The number of points in the dictionary."""
+        return self._model.size
+
+    @property
+    def dictionary(self) -> list[dict[Feature, float]]:
+        """The points of the dictionary as feature dicts, in the order in which they joined."""
+        return self._model.points
+
+    @property
+    def coefficients(self) -> dict[Any, Vector]:
+        """α̃ of every class."""
+        return dict(zip(self._classes, self._model.coefficients, strict=False))
+
+    def _parameters(self) -> dict[str, Any]:
+        return parameters.of(self)
+
+    def _get_state(self) -> dict[str, Any]:
+        calibration = [self._temperature, self._curvature]
+        return {"classes": self._classes, "calibration": calibration, "model": self._model.__getstate__()}
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        self._classes = state["classes"]
+        self._temperature, self._curvature = state["calibration"]
+        self._model.__setstate__(state["model"])
+
+
+def softmax(scores: list[float]) -> list[float]:
+    """exp(s_k) / Σ exp(s_j)."""
+    largest = max(scores)
+    powers = [math.exp(score - largest) for score in scores]
+    total = sum(powers)
+    return [power / total for power in powers]
