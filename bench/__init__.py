@@ -1,0 +1,1 @@
+"""Frozen workloads: speed, and the papers' experiments."""

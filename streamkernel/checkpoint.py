@@ -1,8 +1,8 @@
 """Models as bytes: versioned, checksummed, without pickle.
 
-Layout: magic, format version, digest of all that follows; then the length of a JSON header, the header, and the raw arrays that it
-refers to. The header is a tree of plain values; kernels stand in it as the expression that `kernels.parse` reads, models as the
-name of their class, its parameters and its state. Nothing in it is executed.
+Layout: magic, format version, digest of all that follows; then the length of a JSON header, the header, and the raw
+arrays that it refers to. The header is a tree of plain values; kernels stand in it as the expression that
+`kernels.parse` reads, models as the name of their class, its parameters and its state. Nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Checkpointed(abc.ABC):
     A subclass says what it holds besides its constructor's arguments.
     """
 
-    _classes: ClassVar[dict[str, type[Checkpointed]]] = {}
+    _registry: ClassVar[dict[str, type[Checkpointed]]] = {}
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
-        Checkpointed._classes[cls.__name__] = cls
+        Checkpointed._registry[cls.__name__] = cls
 
     @abc.abstractmethod
     def _parameters(self) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
     if tag == "items":
         return {_decode(k, arrays, functions): _decode(v, arrays, functions) for k, v in content}
     name, parameters, state = content
-    if name not in Checkpointed._classes:
+    if name not in Checkpointed._registry:
         raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
-    model = Checkpointed._classes[name](**_decode(parameters, arrays, functions))
+    model = Checkpointed._registry[name](**_decode(parameters, arrays, functions))
     model._set_state(_decode(state, arrays, functions))
     return model

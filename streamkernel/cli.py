@@ -1,7 +1,7 @@
 """The command line: the only file that prints.
 
-Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 2 the command or its input was wrong,
-130 interrupted.
+Results go to standard output, progress and messages to standard error. Exit codes: 0 done, 2 the command or its input
+was wrong, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [list(headers), *map(list, rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
     shown = [
-        "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths)))
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(line, widths))
+        )
         for line in lines
     ]
     return "\n".join([shown[0], "-" * len(shown[0]), *shown[1:]])
@@ -97,13 +99,18 @@ def demo(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"samples": len(samples), "dictionary": krls.size, "models": results, "plot": saved}))
         return OK
-    print(f"Mackey-Glass (tau 17, noise {arguments.noise:g}), {len(samples)} samples, predicted one step ahead, then learned.\n")
+    print(
+        f"Mackey-Glass (tau 17, noise {arguments.noise:g}), {len(samples)} samples, "
+        "predicted one step ahead, then learned.\n"
+    )
     rows = [
         [name, f"{r['rmse']:.5f}", f"{r['coverage']:.1%}" if "kernel" in name else "-", f"{r['seconds']:.2f}"]
         for name, r in results.items()
     ]
     print(table(["model", "RMSE, second half", f"in {COVERAGE:.0%} interval", "seconds"], rows))
-    print(f"\n{krls.size} of {len(samples)} samples are in the dictionary; a step never costs more than O({krls.size}²).")
+    print(
+        f"\n{krls.size} of {len(samples)} samples are in the dictionary; a step never costs more than O({krls.size}²)."
+    )
     print(f"plot: {saved}" if saved else "no plot: pip install 'streamkernel[plot]'")
     return OK
 
@@ -314,7 +321,7 @@ def _save(session: Session, path: str | None) -> None:
 
 
 class _PredictionLog:
-    """row,target,prediction as CSV; after a restart what was written beyond the checkpoint is cut off. No path, no log."""
+    """row,target,prediction as CSV, if there is a path; a restart cuts off what lies beyond the checkpoint."""
 
     def __init__(self, path: str | None, rows: int) -> None:
         self._path, self._rows = path, rows
@@ -411,7 +418,9 @@ def _save_figure(figure: Any, path: str) -> str:
 def build_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
     parser = argparse.ArgumentParser(
-        prog="streamkernel", description="Online kernel learning.", epilog="'streamkernel COMMAND --help' explains a command."
+        prog="streamkernel",
+        description="Online kernel learning.",
+        epilog="'streamkernel COMMAND --help' explains a command.",
     )
     parser.add_argument("--version", action="version", version=f"streamkernel {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -424,19 +433,25 @@ def build_parser() -> argparse.ArgumentParser:
 
     added = command("demo", demo, "Learn a chaotic time series online and compare with two regressors of river.")
     added.add_argument("--samples", type=_positive, default=3000, help="length of the stream (default %(default)s)")
-    added.add_argument("--noise", type=float, default=0.01, help="standard deviation of the noise (default %(default)s)")
+    added.add_argument(
+        "--noise", type=float, default=0.01, help="standard deviation of the noise (default %(default)s)"
+    )
     added.add_argument("--seed", type=int, default=1, help="of the series (default %(default)s)")
     added.add_argument("--plot", default="demo.png", metavar="PNG", help="where to save the plot (default %(default)s)")
     added = command("run", run, "Predict, then learn, every row of a CSV or Parquet file or of standard input.")
     added.add_argument("file", metavar="FILE", help="a .csv or .parquet file, or - for CSV on standard input")
     added.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
     added.add_argument("--features", metavar="A,B,...", help="the columns to predict from (default: all others)")
-    added.add_argument("--no-scale", action="store_true", help="take features as they are; by default they are standardized")
+    added.add_argument(
+        "--no-scale", action="store_true", help="take features as they are; by default they are standardized"
+    )
     _model_options(added)
     added.add_argument("--predictions", metavar="CSV", help="write row, target and prediction")
     added.add_argument("--plot", metavar="PNG", help="plot the last rows and their errors")
     added.add_argument("--save", metavar="FILE", help="write a checkpoint at the end, when interrupted, and in between")
-    added.add_argument("--checkpoint-every", type=_positive, default=10_000, metavar="ROWS", help="(default %(default)s)")
+    added.add_argument(
+        "--checkpoint-every", type=_positive, default=10_000, metavar="ROWS", help="(default %(default)s)"
+    )
     added.add_argument("--resume", action="store_true", help="continue from the checkpoint --save, if there is one")
 
     command("warmup", warmup, "Compile ahead of time (numba caches the result on disk).")

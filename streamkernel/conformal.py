@@ -1,7 +1,7 @@
 """Intervals whose coverage holds while the stream drifts: adaptive conformal prediction.
 
-Gibbs & Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021, with scores that are normalized by the model's own
-standard deviation, so that the width follows the input.
+Gibbs & Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021, with scores that are normalized
+by the model's own standard deviation, so that the width follows the input.
 Paper -> code: α `1 − level`, α_t `_miss_rate`, γ `rate`, S(x, y) the score |y − μ(x)| / σ(x).
 """
 
@@ -23,20 +23,21 @@ from .learners import KRLS, parameters
 class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
     """A regressor whose prediction intervals cover the target at the wanted rate, whatever the stream does.
 
-    The interval is μ(x) ± q σ(x), with μ and σ from the wrapped model's predictive distribution and q an empirical quantile of the recent
-    scores |y − μ| / σ. Which quantile is adapted after every sample: after a miss the next interval is wider, after a
-    hit a little narrower, in the proportion that makes the long-run share of misses 1 − level on any stream. Over T samples
-    the share differs from it by at most 1/(rate·T).
+    The interval is μ(x) ± q σ(x), with μ and σ from the wrapped model's predictive distribution and q an empirical
+    quantile of the recent scores |y − μ| / σ. Which quantile is adapted after every sample: after a miss the next
+    interval is wider, after a hit a little narrower, in the proportion that makes the long-run share of misses 1 −
+    level on any stream. Over T samples the share differs from it by at most 1/(rate·T).
 
     Parameters
     ----------
     regressor
-        A model whose `predict_one(x, with_dist=True)` returns a distribution with `mu` and `sigma`: any streaming regressor of this
-        library, or a pipeline that ends in one.
+        A model whose `predict_one(x, with_dist=True)` returns a distribution with `mu` and `sigma`: any streaming
+        regressor of this library, or a pipeline that ends in one.
     level
         1 − α, the wanted coverage.
     rate
-        γ, how fast the quantile adapts. Larger keeps the coverage closer to its target in short windows, with less even widths.
+        γ, how fast the quantile adapts. Larger keeps the coverage closer to its target in short windows, with less even
+        widths.
     window_size
         How many recent scores the quantile is taken from.
 
@@ -56,8 +57,8 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
 
     References
     ----------
-    [^1]: Gibbs, I. and Candès, E., 2021. Adaptive conformal inference under distribution shift. Advances in Neural Information
-        Processing Systems, 34, pp.1660-1672.
+    [^1]: Gibbs, I. and Candès, E., 2021. Adaptive conformal inference under distribution shift. Advances in Neural
+        Information Processing Systems, 34, pp.1660-1672.
 
     """
 
@@ -116,7 +117,8 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
             return 0.0
         if self._miss_rate > 0.0:
             return float(np.quantile(np.fromiter(self._scores, float), 1.0 - self._miss_rate, method="higher"))
-        # Below zero the theory asks for the whole line; growing with every further miss reaches as far and stays finite.
+        # Below zero the theory asks for the whole line; growing with every further miss reaches as far and stays
+        # finite.
         return max(self._scores) * (1.0 - self._miss_rate / self.rate)
 
     def _parameters(self) -> dict[str, Any]:

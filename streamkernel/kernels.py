@@ -32,6 +32,7 @@ from .core.triangular import PANEL
 from .core.types import Matrix, Program, Vector
 
 __all__ = [
+    "RBF",
     "AnovaSpline",
     "Compiled",
     "Constant",
@@ -44,7 +45,6 @@ __all__ = [
     "Periodic",
     "Polynomial",
     "Product",
-    "RBF",
     "RationalQuadratic",
     "Spline",
     "Sum",
@@ -112,7 +112,9 @@ class _Assembler:
         if isinstance(scale, Mapping):
             missing = [name for name in self.features if name not in scale]
             if missing:
-                raise ValueError(f"{kernel} has no length_scale for feature {missing[0]!r}; it names {sorted(scale, key=str)}")
+                raise ValueError(
+                    f"{kernel} has no length_scale for feature {missing[0]!r}; it names {sorted(scale, key=str)}"
+                )
             positions = {name: i for i, name in enumerate(self.features)}
             first = len(self.parameters)
             self.parameters.extend(scale[name] for name in self.features)
@@ -120,7 +122,9 @@ class _Assembler:
             self.tunable.extend(() if name not in positions else (first + positions[name],) for name in scale)
         elif isinstance(scale, tuple):
             if len(scale) != len(self.features):
-                raise ValueError(f"{kernel} has {len(scale)} length scales but the data have {len(self.features)} features")
+                raise ValueError(
+                    f"{kernel} has {len(scale)} length scales but the data have {len(self.features)} features"
+                )
             for value in scale:
                 self.parameter(value)
         else:
@@ -327,8 +331,8 @@ class RBF(_Stationary):
     Parameters
     ----------
     length_scale
-        ℓ. A number, a tuple with one number per feature (in sorted order of the feature names), or a mapping from feature
-        name to number. An infinite length scale switches a feature off.
+        ℓ. A number, a tuple with one number per feature (in sorted order of the feature names), or a mapping from
+        feature name to number. An infinite length scale switches a feature off.
 
     Examples
     --------
@@ -568,6 +572,7 @@ class AnovaSpline(_Leaf):
 
     @property
     def depends_on_width(self) -> bool:
+        """A further feature changes the values."""
         return True
 
     def _assemble(self, into: _Assembler) -> None:
@@ -584,8 +589,8 @@ class Custom(_Leaf):
     Parameters
     ----------
     function
-        `function(x, z)` for two one-dimensional arrays (features in sorted order of their names) returns a number. It must be
-        symmetric and positive semi-definite. A function that is importable by name can be pickled.
+        `function(x, z)` for two one-dimensional arrays (features in sorted order of their names) returns a number. It
+        must be symmetric and positive semi-definite. A function that is importable by name can be pickled.
     vectorized
         `function(points, x)` takes a two-dimensional array of points instead and returns one number for each.
 
@@ -610,6 +615,7 @@ class Custom(_Leaf):
 
     @property
     def depends_on_width(self) -> bool:
+        """A further feature changes the values."""
         return True
 
     def values(self, points: Matrix, x: Vector) -> Vector:
@@ -651,7 +657,8 @@ class _Operator(Kernel):
     def with_theta(self, theta: Sequence[float] | Vector) -> Self:
         split = len(self.left.theta)
         values = _as_theta(theta, len(self.theta))
-        return type(self)(self.left.with_theta(values[:split]), self.right.with_theta(values[split:]))  # type: ignore[call-arg]
+        left, right = self.left.with_theta(values[:split]), self.right.with_theta(values[split:])
+        return type(self)(left, right)  # type: ignore[call-arg]
 
     def _assemble(self, into: _Assembler) -> None:
         self.left._assemble(into)
@@ -802,7 +809,9 @@ def _literal(node: ast.expr, text: str) -> Any:
     try:
         return ast.literal_eval(_Infinity().visit(node))
     except ValueError:
-        raise ValueError(f"cannot read kernel {text!r}: {ast.unparse(node)!r} is not a number, tuple or mapping") from None
+        raise ValueError(
+            f"cannot read kernel {text!r}: {ast.unparse(node)!r} is not a number, tuple or mapping"
+        ) from None
 
 
 class _Infinity(ast.NodeTransformer):

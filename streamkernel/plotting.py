@@ -33,7 +33,7 @@ def plot_intervals(
     x
         Positions along the horizontal axis, such as times or one feature, in any order; 0, 1, ... when None.
     levels
-        The coverage of each band, for distributions.
+        The coverage of each band, or of one, for distributions.
     ax
         The matplotlib Axes to draw on; new when None.
 
@@ -65,7 +65,7 @@ def plot_intervals(
         raise ValueError(f"x has {len(positions)} positions but y has {len(targets)} targets")
     order = np.argsort(positions, kind="stable")
     positions, targets, predictions = positions[order], targets[order], [predictions[i] for i in order]
-    widest_first = sorted([levels] if isinstance(levels, float) else levels, reverse=True)
+    widest_first = sorted([levels] if isinstance(levels, float | int) else levels, reverse=True)
     if not widest_first:
         raise ValueError(f"levels must name at least one coverage, got {levels!r}")
     fixed = not all(isinstance(prediction, Distribution) for prediction in predictions)

@@ -1,4 +1,4 @@
-"""Figures of Cawley & Talbot (2014): feature relevances, decision surfaces, critical differences. Each draws on axes."""
+"""Figures of Cawley & Talbot (2014): feature relevances, decision surfaces, critical differences, drawn on axes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,14 @@ def plot_decision_surface(axes: Axes, model: Any, X: ArrayLike, y: ArrayLike, re
     lines = axes.contour(*grids, surface, levels=[-1.0, 0.0, 1.0], colors="black", linestyles=["--", "-", "--"])
     axes.clabel(lines)
     for label, marker in zip(np.unique(classes), "ox", strict=False):
-        axes.scatter(*samples[classes == label].T, s=14, marker=marker, color="black", label=str(label))
+        axes.scatter(
+            samples[classes == label, 0],
+            samples[classes == label, 1],
+            s=14,
+            marker=marker,
+            color="black",
+            label=str(label),
+        )
     axes.legend(title="class", loc="best")
     axes.set(xlabel="feature 0", ylabel="feature 1")
     return axes

@@ -1,7 +1,7 @@
 """A stream of rows through a model, with its running score: what `streamkernel run` does, restartable at any row.
 
-A session holds everything that the next row's prediction depends on. Written to bytes after row t and restored, it continues bit
-for bit.
+A session holds everything that the next row's prediction depends on. Written to bytes after row t and restored, it
+continues bit for bit.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class Standardizer(Checkpointed):
         return {}
 
     def _get_state(self) -> dict[str, Any]:
-        return dict(self._moments)
+        return {"moments": self._moments}
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        self._moments = state
+        self._moments = state["moments"]
 
 
 class Session(Checkpointed):

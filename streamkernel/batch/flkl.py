@@ -7,8 +7,9 @@ At the exact solution of (3) the training criterion (5) and its slope need no re
 
     L(θ) = ½λ α'y + ½μ‖θ‖²,     ∂L/∂θ_r = ½λ α'(K∘D_r)α + μθ_r,
 
-and α'(K∘D_r)α is a sum over pairs with weights K∘αα', so that all slopes come from one matrix product. The paper optimizes
-without bounds; here θ ≥ 0 is a bound of L-BFGS-B, so that the scale of an irrelevant feature becomes exactly zero.
+and α'(K∘D_r)α is a sum over pairs with weights K∘αα', so that all slopes come from one matrix product. The paper
+optimizes without bounds; here θ ≥ 0 is a bound of L-BFGS-B, so that the scale of an irrelevant feature becomes exactly
+zero.
 """
 
 from __future__ import annotations
@@ -47,18 +48,19 @@ from .system import RidgeSystem
 
 __all__ = ["FLKL", "FLKLRegressor"]
 
-# The search for μ starts from the best of these and stays in this range.
+# The search for μ starts from the best of these and stays in this range; that for λ starts from here too, because the
+# ridge of the best common scale is useless where that scale must interpolate the targets.
 PENALTY_STARTS = (0.1, 10.0, 1000.0)
+RIDGE_START = 0.05
 PENALTY_RANGE = (1e-6, 1e9)
-# The simplex search over ln λ and ln μ: its first step, and the change of a logarithm and of the criterion that end it. The
-# criterion is flat about its minimum (Figure 1(b)): a finer search changes no decision.
+# The simplex search over ln λ and ln μ: its first step, and the change of a logarithm and of the criterion that end
+# it. The criterion is flat about its minimum (Figure 1(b)): a finer search changes no decision.
 FIRST_STEP = 2.0
 LOG_TOLERANCE = 0.3
 CRITERION_TOLERANCE = 2e-3
 MOST_EVALUATIONS = 40
-# Relative decrease of (5) that ends the descent on θ: inside the folds, and in the final fit.
-FOLD_TOLERANCE = 1e-4
-FINAL_TOLERANCE = 1e-7
+# Decrease of (5), relative to its start, that ends the descent on θ.
+TOLERANCE = 1e-5
 
 
 def training_criterion(theta: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float) -> tuple[float, Vector]:
@@ -83,20 +85,23 @@ def training_criterion(theta: Vector, X: Matrix, targets: Matrix, ridge: float, 
     return value, (slope if len(theta) > 1 or X.shape[1] == 1 else slope.sum(keepdims=True)) + penalty * theta
 
 
-def learn_scales(
-    start: Vector, unit: float, X: Matrix, targets: Matrix, ridge: float, penalty: float, tolerance: float
-) -> Vector:
-    """The θ ≥ 0 that the descent on eq. (5) reaches from `start`; `unit` is the size of a typical scale."""
+def learn_scales(start: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float) -> Vector:
+    """The θ ≥ 0 that the descent on eq. (5) reaches from `start`, in units of the start: of θ, and of the criterion."""
+    unit, worst = float(start.mean()), training_criterion(start, X, targets, ridge, penalty)[0]
 
     def criterion(scaled: Vector) -> tuple[float, Vector]:
         value, slope = training_criterion(scaled * unit, X, targets, ridge, penalty)
-        return value, slope * unit
+        return value / worst, slope * (unit / worst)
 
     bounds = [(0.0, None)] * len(start)
-    options = {"ftol": tolerance}
-    return np.asarray(
-        optimize.minimize(criterion, start / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x * unit
-    )
+    options = {"ftol": TOLERANCE, "gtol": 0.0}
+    found = optimize.minimize(criterion, start / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(found.x * unit)
+
+
+def learn_folds(start: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float, folds: Folds) -> list[Vector]:
+    """For each fold, the scales learned from the others."""
+    return [learn_scales(start, X[kept], targets[kept], ridge, penalty) for kept in _complements(folds)]
 
 
 def predict_folds(thetas: list[Vector], X: Matrix, targets: Matrix, ridge: float, folds: Folds) -> Matrix:
@@ -113,30 +118,23 @@ def select_regularization(
 ) -> tuple[float, float]:
     """The λ and μ of least k-fold squared error (§2.2), by the Nelder-Mead simplex on their logarithms.
 
-    The scales are learned anew in each fold, so only two numbers are fitted to the criterion. The descent in a fold starts where
-    it ended for the best λ and μ so far. `ridge` is where the search for λ starts; what is not None in `fixed` stays.
+    The scales are learned anew in each fold, so only two numbers are fitted to the criterion. `ridge` is where the
+    search for λ starts; what is not None in `fixed` stays.
     """
     free = np.array([value is None for value in fixed])
     point = np.log([fixed[0] or ridge, fixed[1] or 1.0])
-    best_value, best_thetas = np.inf, [start] * len(folds)
 
     def criterion(logarithms: Vector) -> float:
-        nonlocal best_value, best_thetas
         point[free] = logarithms
         level, penalty = np.exp(point)
-        thetas = [
-            learn_scales(theta, float(start.mean()), X[kept], targets[kept], level, penalty, FOLD_TOLERANCE)
-            for theta, kept in zip(best_thetas, _complements(folds), strict=True)
-        ]
-        value = 0.5 * float(((targets - predict_folds(thetas, X, targets, level, folds)) ** 2).sum())
-        if value < best_value:
-            best_value, best_thetas = value, thetas
-        return value
+        predictions = predict_folds(learn_folds(start, X, targets, level, penalty, folds), X, targets, level, folds)
+        return 0.5 * float(((targets - predictions) ** 2).sum())
 
-    penalties = np.log(PENALTY_STARTS if free[1] else [1.0])
-    starts = [np.array([point[0], penalty])[free] for penalty in penalties]
-    first = min(starts, key=criterion)
+    ridges = (ridge, RIDGE_START) if free[0] else (1.0,)
+    penalties = PENALTY_STARTS if free[1] else (1.0,)
+    first = min((np.log(pair)[free] for pair in itertools.product(ridges, penalties)), key=criterion)
     simplex = np.vstack([first, first + FIRST_STEP * np.diag([1.0, -1.0])[np.ix_(free, free)]])
+    tolerance = CRITERION_TOLERANCE * criterion(first)
     found = optimize.minimize(
         criterion,
         first,
@@ -145,7 +143,7 @@ def select_regularization(
         options={
             "initial_simplex": simplex,
             "xatol": LOG_TOLERANCE,
-            "fatol": CRITERION_TOLERANCE * best_value,
+            "fatol": tolerance,
             "maxfev": MOST_EVALUATIONS,
         },
     )
@@ -174,8 +172,8 @@ def first_level(
 ) -> FirstLevel:
     """Learn the kernel of samples X: start from the common scale of least leave-one-out error, choose λ and μ, learn θ.
 
-    The partition on which the result is judged (for calibration, and to choose between one scale and several when `ard` is
-    "auto") is not the one on which λ and μ were chosen.
+    The partition on which the result is judged (for calibration, and to choose between one scale and several when
+    `ard` is "auto") is not the one on which λ and μ were chosen.
     """
     X = X - X.mean(axis=0)  # the kernel does not see the shift, the arithmetic does
     random = check_random_state(random_state)
@@ -185,22 +183,19 @@ def first_level(
     common = np.exp(log_theta)
     start = np.full(X.shape[1], common[0]) if ard else common
 
-    chosen = (ridge, penalty)
     if ridge is None or penalty is None:
-        chosen = select_regularization(start, X, targets, start_ridge, chosen, selection_folds)
-    unit = float(start.mean())
-    thetas = [
-        learn_scales(start, unit, X[kept], targets[kept], *chosen, FOLD_TOLERANCE) for kept in _complements(outer_folds)
-    ]
+        fixed = (ridge, penalty)
+        ridge, penalty = select_regularization(start, X, targets, start_ridge, fixed, selection_folds)
+    thetas = learn_folds(start, X, targets, ridge, penalty, outer_folds)
     held_out = {
-        "learned": predict_folds(thetas, X, targets, chosen[0], outer_folds),
+        "learned": predict_folds(thetas, X, targets, ridge, outer_folds),
         "common": predict_folds([common] * len(outer_folds), X, targets, start_ridge, outer_folds),
     }
     losses = {name: float(((targets - predictions) ** 2).mean()) for name, predictions in held_out.items()}
     if ard == "auto" and losses["common"] <= losses["learned"]:
         return FirstLevel(common, start_ridge, 0.0, held_out["common"], losses)
-    theta = learn_scales(start, unit, X, targets, *chosen, FINAL_TOLERANCE)
-    return FirstLevel(theta, *chosen, held_out["learned"], losses)
+    theta = learn_scales(start, X, targets, ridge, penalty)
+    return FirstLevel(theta, ridge, penalty, held_out["learned"], losses)
 
 
 def _complements(folds: Folds) -> Iterator[Any]:
@@ -229,16 +224,17 @@ def _fit(estimator: Any, X: Matrix, targets: Matrix) -> Matrix:
 class FLKL(KernelClassifier):
     """Least-squares support vector machine that learns the scale of every feature together with its coefficients.
 
-    Scales and coefficients minimize the training criterion of eq. (5), so that k-fold cross-validation has two numbers to choose
-    however many features there are, λ and μ, and over-fits little. Features that do not help get the scale zero. More than two
-    classes are one against the rest over one kernel. A step of the descent costs one fit, O(n³), and a few hundred are taken.
-    Standardize the features first: the penalty compares their scales.
+    Scales and coefficients minimize the training criterion of eq. (5), so that k-fold cross-validation has two numbers
+    to choose however many features there are, λ and μ, and over-fits little. Features that do not help get the scale
+    zero. More than two classes are one against the rest over one kernel. A step of the descent costs one fit, O(n³),
+    and a few hundred are taken. Standardize the features first: the penalty compares their scales.
 
     Parameters
     ----------
     ard
-        True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: whichever of the first and of the
-        leave-one-out choice of one scale (`LSSVM()`) has the smaller squared error in a further k-fold cross-validation.
+        True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: whichever of the first
+        and of the leave-one-out choice of one scale (`LSSVM()`) has the smaller squared error in a further k-fold
+        cross-validation.
     ridge
         λ, the penalty on the squared norm of the weights. None is chosen by k-fold cross-validation.
     penalty
@@ -255,8 +251,8 @@ class FLKL(KernelClassifier):
     kernel_, ridge_, penalty_
         The kernel, λ and μ that are used; μ is 0 where `ard="auto"` kept the one scale.
     outer_loss_
-        The mean squared error in the further k-fold cross-validation: "learned" of what this model does, "common" of the
-        leave-one-out choice of one scale.
+        The mean squared error in the further k-fold cross-validation: "learned" of what this model does, "common" of
+        the leave-one-out choice of one scale.
 
     Examples
     --------
@@ -275,7 +271,7 @@ class FLKL(KernelClassifier):
 
     References
     ----------
-    [^1]: Cawley, G. C. and Talbot, N. L. C., 2014. Kernel learning at the first level of inference. Neural Networks 53, 69-80.
+    [^1]: Cawley, G. C. and Talbot, N. L. C., 2014. Kernel learning at the first level of inference. Neural Networks 53.
 
     """
 
@@ -300,14 +296,15 @@ class FLKL(KernelClassifier):
 class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression that learns the scale of every feature together with its coefficients.
 
-    As `FLKL`, with the targets themselves in eq. (5) in place of ±1. The targets are brought to zero mean and unit variance
-    first, so that `ridge` and `penalty` do not depend on their unit.
+    As `FLKL`, with the targets themselves in eq. (5) in place of ±1. The targets are brought to zero mean and unit
+    variance first, so that `ridge` and `penalty` do not depend on their unit.
 
     Parameters
     ----------
     ard
-        True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: whichever of the first and of the
-        leave-one-out choice of one scale has the smaller squared error in a further k-fold cross-validation.
+        True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: whichever of the first
+        and of the leave-one-out choice of one scale has the smaller squared error in a further k-fold
+        cross-validation.
     ridge
         λ, the penalty on the squared norm of the weights. None is chosen by k-fold cross-validation.
     penalty
@@ -340,7 +337,7 @@ class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     References
     ----------
-    [^1]: Cawley, G. C. and Talbot, N. L. C., 2014. Kernel learning at the first level of inference. Neural Networks 53, 69-80.
+    [^1]: Cawley, G. C. and Talbot, N. L. C., 2014. Kernel learning at the first level of inference. Neural Networks 53.
 
     """
 

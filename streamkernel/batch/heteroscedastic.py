@@ -614,10 +614,10 @@ def select(
 
     >>> from streamkernel import datasets
     >>> from streamkernel.batch.heteroscedastic import LOOHKRR, select
-    >>> X, y = datasets.Heteroscedastic(seed=1).arrays(100)
+    >>> X, y = datasets.Heteroscedastic(seed=1).arrays(40)
     >>> best = select(LOOHKRR(), X, y, max_evaluations=20)
-    >>> best.nlpd < 0.6
-    True
+    >>> round(best.nlpd, 1)
+    0.4
 
     """
     samples, targets = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)

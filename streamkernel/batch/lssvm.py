@@ -39,8 +39,8 @@ Folds = Sequence[NDArray[np.intp]]
 # The search stays where (K + λI) can be factored: λ in this range, parameters within these factors of their start.
 RIDGE_RANGE = (1e-8, 1e6)
 PARAMETER_RANGE = (1e-8, 1e5)
-# Below this fraction of the starting scale an RBF kernel is all but linear, and only the ratio of ridge to scale matters: a
-# common scale stops here instead of drifting to zero together with the ridge.
+# Below this fraction of the starting scale an RBF kernel is all but linear, and only the ratio of ridge to scale
+# matters: a common scale stops here instead of drifting to zero together with the ridge.
 LINEAR_LIMIT = 0.1
 # Ridges and factors on the starting scale from which the search for the best descends.
 RIDGE_STARTS = (0.01, 0.3, 10.0)
@@ -166,8 +166,8 @@ def select(
 ) -> tuple[Vector, float]:
     """The parameters and the ridge of least cross-validated squared error: leave-one-out, or over `folds`.
 
-    The search follows the analytic slope from the best of `starts`, pairs of (factor on the family's start, ridge). A `ridge`
-    that is given stays as it is.
+    The search follows the analytic slope from the best of `starts`, pairs of (factor on the family's start, ridge). A
+    `ridge` that is given stays as it is.
     """
     size = len(family.start)
 
@@ -230,7 +230,7 @@ def check_positive(estimator: Any, name: str) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{type(estimator).__name__} {name} must be a number > 0 or None, got {value!r}")
-    if not 0.0 < value < math.inf:
+    if not 0.0 < float(value) < math.inf:
         raise ValueError(f"{type(estimator).__name__} {name} must be a finite number > 0 or None, got {value!r}")
 
 
@@ -320,20 +320,20 @@ def _per_class(decisions: Matrix) -> Matrix:
 class LSSVM(KernelClassifier):
     """Least-squares support vector machine: regression on ±1 targets in the kernel's feature space, with a bias.
 
-    Fitting solves eq. (3), O(n³). Kernel parameters and ridge are chosen by cross-validated squared error, whose value and
-    slope have a closed form: each step of the search costs about one fit. More than two classes are one against the rest,
-    with one kernel and one ridge for all. Standardize the features first when all share one scale.
+    Fitting solves eq. (3), O(n³). Kernel parameters and ridge are chosen by cross-validated squared error, whose value
+    and slope have a closed form: each step of the search costs about one fit. More than two classes are one against
+    the rest, with one kernel and one ridge for all. Standardize the features first when all share one scale.
 
     Parameters
     ----------
     kernel
-        The kernel, whose parameters are where the search starts (or stay, with `selection=None`). None is an RBF kernel, of
-        the width that fits the features' variance.
+        The kernel, whose parameters are where the search starts (or stay, with `selection=None`). None is an RBF
+        kernel, of the width that fits the features' variance.
     ridge
         λ. None is chosen together with the kernel's parameters; with `selection=None` it is 1.
     ard
-        Give every feature its own scale, eq. (2); for RBF kernels. The search starts from the best common scale (§2.2). With
-        many features it fits noise in the criterion; `FLKL` does less so.
+        Give every feature its own scale, eq. (2); for RBF kernels. The search starts from the best common scale
+        (§2.2). With many features it fits noise in the criterion; `FLKL` does less so.
     selection
         `"loo"` (leave-one-out), `"kfold"`, or None: keep the kernel and ridge that were given.
     folds
@@ -364,7 +364,7 @@ class LSSVM(KernelClassifier):
 
     References
     ----------
-    [^1]: Cawley, G. C. and Talbot, N. L. C., 2014. Kernel learning at the first level of inference. Neural Networks 53, 69-80.
+    [^1]: Cawley, G. C. and Talbot, N. L. C., 2014. Kernel learning at the first level of inference. Neural Networks 53.
     [^2]: Suykens, J. A. K. et al., 2002. Least squares support vector machines. World Scientific.
 
     """

@@ -2,8 +2,8 @@
 
     (K + R) α + b 1 = y,   1'α = 0 (with a bias; without one b = 0),   R diagonal and positive
 
-Its closed-form leave-one-out residuals are y_i − f₋ᵢ(x_i) = α_i / Q_ii, where Q is the block of the system's inverse that takes
-y to α: Cawley, Talbot, Foxall, Dorling & Mandic (2004), eq. (24).
+Its closed-form leave-one-out residuals are y_i − f₋ᵢ(x_i) = α_i / Q_ii, where Q is the block of the system's inverse
+that takes y to α: Cawley, Talbot, Foxall, Dorling & Mandic (2004), eq. (24).
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Jitted functions on plain arrays."""

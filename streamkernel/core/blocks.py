@@ -1,14 +1,14 @@
 """Many samples at once, with the result of one after the other.
 
-While no sample joins the dictionary, B steps of the whitened recursion are one block step. With the projections Z (one column
-a sample), V = PZ and the Cholesky factor C of R + Z'V (R the diagonal of the noise):
+While no sample joins the dictionary, B steps of the whitened recursion are one block step. With the projections Z (one
+column a sample), V = PZ and the Cholesky factor C of R + Z'V (R the diagonal of the noise):
 
     error of sample b, one step ahead     e_b = y_b − w'z_b − Σ_{c<b} C_bc ε_c,   ε_b = e_b / C_bb
     pending vector of sample b            U = V C⁻ᵀ, column by column
     after the block                       w += U ε,   P −= U U'
 
-L and P then pass through the cache once a block, and the arithmetic is matrix times matrix. A sample that must join ends its
-block. Z and V are stored sample-minor (`block[i, b]`), U point-minor (`rows[b, i]`).
+L and P then pass through the cache once a block, and the arithmetic is matrix times matrix. A sample that must join
+ends its block. Z and V are stored sample-minor (`block[i, b]`), U point-minor (`rows[b, i]`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 
 from .jit import jit
-from .simd import LANES, load, multiply, multiply_add, splat, store, subtract
-from .triangular import PANEL, dot, padded, row_start
+from .simd import LANES, load, multiply, multiply_add, splat, store
+from .triangular import PANEL, padded, row_start
 from .types import Matrix, Vector
 
 BLOCK = 32  # samples a block: four registers

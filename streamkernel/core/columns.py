@@ -1,9 +1,9 @@
 """A kernel program evaluated: the similarities between many points and one.
 
 A kernel expression arrives as a postfix program: one row (opcode, first parameter, extra) per node, its numbers in
-`parameters`. A small stack machine works on whole columns, so a branch costs once per node and not once per pair. Points are
-stored feature-major, `points[feature, point]`, so that every loop over points is contiguous. With d features, a stationary
-kernel has d length scales (equal where the user gave one number).
+`parameters`. A small stack machine works on whole columns, so a branch costs once per node and not once per pair.
+Points are stored feature-major, `points[feature, point]`, so that every loop over points is contiguous. With d
+features, a stationary kernel has d length scales (equal where the user gave one number).
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _leaf(
         for j in range(count):
             out[j] = (1.0 + out[j] / (2.0 * shape)) ** -shape
     elif code == PERIODIC:
-        _squared_sines(points, count, x, own, own[features], out)
+        _squared_sines(points, count, x, own, float(own[features]), out)
         for j in range(count):
             out[j] *= -2.0
         _exponentials(out, count)
@@ -244,7 +244,7 @@ def _leaf_derivative(
                 slope *= base
             out[j] = slope if parameter == 0 else slope * work[j]
     elif code == PERIODIC:
-        _squared_sines(points, count, x, own, own[features], work)
+        _squared_sines(points, count, x, own, float(own[features]), work)
         for j in range(count):
             out[j] = 0.0
         for r in range(features):
@@ -294,7 +294,7 @@ def column_derivative(
     parameter: int,
     owner: int,
 ) -> None:
-    """∂k(z, x) / ∂parameters[parameter] for the first `count` points; `owner` is the node that the parameter belongs to.
+    """∂k(z, x) / ∂parameters[parameter] for the first `count` points; `owner` is the parameter's node.
 
     Requires: as `column`; `derivatives` has as many rows as the expression is deep.
     Ensures: the derivative is `derivatives[0, :count]`, the column `stack[0, :count]`.

@@ -6,7 +6,8 @@ L factors K + αR over all samples of the window (R the diagonal of their relati
     append    L gains (a', √(v + αr)),  ζ gains (y − p) / √(v + αr)
     drop      the oldest row leaves by rotations, which ζ follows: a sliding window with an exact downdate
 
-The arrays are those of `whitened`, with ζ in the place of the weights and no covariance; `whitened.project` is the projection.
+The arrays are those of `whitened`, with ζ in the place of the weights and no covariance; `whitened.project` is the
+projection.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def learn_many(
     relative: Vector,
     sizes: Vector,
 ) -> tuple[int, int]:
-    """Learn the samples from `start` on until there is no room to grow (JOINED); the contract of `stream.learn_many`."""
+    """Learn the samples from `start` on until there is no room to grow; the contract of `stream.learn_many`."""
     outputs, capacity = weights.shape[0], points.shape[1]
     while start < len(samples):
         if scalars[SIZE] + 2 > capacity:

@@ -1,14 +1,15 @@
 """Noise that depends on the input: a second recursion for its logarithm, over the same dictionary.
 
-The mean is learned as in `whitened`, with a relative noise variance r(x) = e^ζ(x) per sample; the noise variance itself is s²r(x), s²
-estimated from the standardized errors. ζ(x) = w_ζ'z has weights and a covariance S of its own:
+The mean is learned as in `whitened`, with a relative noise variance r(x) = e^ζ(x) per sample; the noise variance itself
+is s²r(x), s² estimated from the standardized errors. ζ(x) = w_ζ'z has weights and a covariance S of its own:
 
     q  = min(e² / (s² (r + u)), cap)         the squared standardized error one step ahead: its expectation is 1
     v  = z'Sz,   d = ½ v (q e^{−d} − 1)      the posterior mode of ζ(x) given q, solved by Newton's method
     w_ζ += S z d / v,   S −= S z z'S / (v + 2)
 
-2 is the variance that a squared Gaussian error leaves on the logarithm of its variance. The cap keeps one outlier from speaking
-for more than a few samples, in ζ, in s² and in the mean. Cawley, Talbot, Foxall, Dorling & Mandic (2004) in recursive form.
+2 is the variance that a squared Gaussian error leaves on the logarithm of its variance. The cap keeps one outlier from
+speaking for more than a few samples, in ζ, in s² and in the mean. Cawley, Talbot, Foxall, Dorling & Mandic (2004) in
+recursive form.
 
 `weights[0]` are those of the mean, `weights[1]` those of ζ; `second` is S, packed.
 """

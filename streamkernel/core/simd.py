@@ -1,9 +1,9 @@
 """Eight float64 at a time, as a value that jitted code can hold in a register.
 
-LLVM vectorizes the simple loops of `core` by itself. The triangular solve and the covariance sweep need more: eight rows at
-once, running sums in registers, no tail. They are written with the few operations below, which are portable vector code (two
-or four narrower registers on machines without AVX-512). With `NUMBA_DISABLE_JIT=1` the same names are plain numpy, so the
-tests run every line of `core` both ways.
+LLVM vectorizes the simple loops of `core` by itself. The triangular solve and the covariance sweep need more: eight
+rows at once, running sums in registers, no tail. They are written with the few operations below, which are portable
+vector code (two or four narrower registers on machines without AVX-512). With `NUMBA_DISABLE_JIT=1` the same names are
+plain numpy, so the tests run every line of `core` both ways.
 """
 
 from __future__ import annotations

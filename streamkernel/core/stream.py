@@ -1,8 +1,8 @@
 """A kernel program and the whitened recursion together: learn one sample, learn many, predict.
 
-These are the calls that a learner makes. `inputs` carries a sample in: [noise, targets..., features...]; what a call has to
-report besides its status it leaves in the places of the noise and the targets. A sample that cannot be used is reported by a negative status
-before anything has changed.
+These are the calls that a learner makes. `inputs` carries a sample in: [noise, targets..., features...]; what a call
+has to report besides its status it leaves in the places of the noise and the targets. A sample that cannot be used is
+reported by a negative status before anything has changed.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def prune(
 
 @inline
 def relative_variance(residual: float, explained: float, scalars: Vector) -> float:
-    """u: the variance of the function at a sample over that of the noise; without a ridge, as far as the dictionary sees it."""
+    """u: the function's variance at a sample over the noise's; without a ridge, as far as the dictionary sees it."""
     return explained + residual / scalars[RIDGE] if scalars[RIDGE] > 0.0 else explained
 
 
@@ -186,7 +186,8 @@ def learn_one(
     """Learn one sample; FULL says that the dictionary is one point too large now and `prune` is due.
 
     Requires: room for two more points than there are; inputs[0] > 0.
-    Ensures: the errors made before learning stand in the places of the targets, u (`relative_variance`) in that of the noise.
+    Ensures: the errors made before learning stand in the places of the targets, u (`relative_variance`) in that of the
+    noise.
     """
     outputs = weights.shape[0]
     status = present(program, parameters, points, vectors, scalars, inputs[1 + outputs :])
@@ -366,13 +367,14 @@ def learn_many(
     rows: Matrix,
     cholesky: Matrix,
 ) -> tuple[int, int]:
-    """Learn the samples from `start` on, until the end or until there is no room to grow (JOINED) or a point to prune (FULL).
+    """Learn the samples from `start` on, until there is no room to grow (JOINED) or a point to prune (FULL).
 
     Returns the next sample and the status.
 
-    Requires: finite samples and targets; `block`, `products`, `rows` and `cholesky` are workspace, the latter BLOCK + 3 rows.
-    Ensures: errors[t] = y_t minus the prediction made before sample t was learned, relative[t] its u; sizes[t] the dictionary's
-    size after it.
+    Requires: finite samples and targets; `block`, `products`, `rows` and `cholesky` are workspace, the latter BLOCK + 3
+    rows.
+    Ensures: errors[t] = y_t minus the prediction made before sample t was learned, relative[t] its u; sizes[t] the
+    dictionary's size after it.
     """
     outputs, capacity = weights.shape[0], points.shape[1]
     calm = 0

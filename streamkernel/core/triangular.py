@@ -1,10 +1,10 @@
 """A lower triangular matrix that grows by rows: storage, solve, append, delete.
 
-Layout: rows come in panels of eight. A panel's rows are stored one after the other, all as wide as the panel's last row, so
-that every row starts and ends on a whole vector register and appending a row moves nothing. Row i is
-`matrix[row_start(i) : row_start(i) + row_width(i)]`; what lies right of the diagonal is zero in a triangular matrix and the
-mirrored value in a symmetric one (`whitened` keeps its covariance so). The reciprocals of the diagonal are a vector of their
-own. Vectors are padded with zeros to whole registers, which makes the padding inert.
+Layout: rows come in panels of eight. A panel's rows are stored one after the other, all as wide as the panel's last
+row, so that every row starts and ends on a whole vector register and appending a row moves nothing. Row i is
+`matrix[row_start(i) : row_start(i) + row_width(i)]`; what lies right of the diagonal is zero in a triangular matrix and
+the mirrored value in a symmetric one (`whitened` keeps its covariance so). The reciprocals of the diagonal are a vector
+of their own. Vectors are padded with zeros to whole registers, which makes the padding inert.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from .jit import inline, jit, part
-from .simd import LANES, lane, load, multiply_add, splat, store, subtract, total, totals
+from .simd import LANES, lane, load, multiply_add, splat, subtract, total, totals
 from .types import Vector
 
 PANEL = LANES
@@ -85,7 +85,14 @@ def solve(factor: Vector, reciprocals: Vector, size: int, right: Vector, out: Ve
         z6 = (lane(rest, 6) - row[0] * z0 - row[1] * z1 - row[2] * z2 - row[3] * z3 - row[4] * z4 - row[5] * z5) * r[6]
         row = tile[7 * width :]
         z7 = (
-            lane(rest, 7) - row[0] * z0 - row[1] * z1 - row[2] * z2 - row[3] * z3 - row[4] * z4 - row[5] * z5 - row[6] * z6
+            lane(rest, 7)
+            - row[0] * z0
+            - row[1] * z1
+            - row[2] * z2
+            - row[3] * z3
+            - row[4] * z4
+            - row[5] * z5
+            - row[6] * z6
         ) * r[7]
         o = out[first : first + PANEL]
         o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7] = z0, z1, z2, z3, z4, z5, z6, z7

@@ -1,9 +1,10 @@
 """The whitened recursion: recursive least squares in the coordinates of the dictionary's Cholesky factor.
 
-Engel, Mannor & Meir (2004), Table 1, without an inverse of the kernel matrix. It never sees a kernel, only the column of
-similarities between the dictionary and the sample, and the sample's self-similarity.
+Engel, Mannor & Meir (2004), Table 1, without an inverse of the kernel matrix. It never sees a kernel, only the column
+of similarities between the dictionary and the sample, and the sample's self-similarity.
 
-Paper -> code: K̃ = LL' `factor`, k̃ `column`, L⁻¹k̃ `projection` (z), δ `residual`, ν `threshold`, P `covariance`, LᵀA'α̃ `weights`.
+Paper -> code: K̃ = LL' `factor`, k̃ `column`, L⁻¹k̃ `projection` (z), δ `residual`, ν `threshold`, P `covariance`,
+LᵀA'α̃ `weights`.
 
     project   z = L⁻¹ k̃(x),  δ = k(x, x) − z'z,  prediction w'z                                               (2.4)
     update    g = Pz,  s = r + z'g,  w += g (y − w'z) / s,  P −= gg' / s                            (3.12), (3.13)
@@ -11,8 +12,9 @@ Paper -> code: K̃ = LL' `factor`, k̃ `column`, L⁻¹k̃ `projection` (z), δ 
               ridge α > 0: P gains 0 and 1/α, w gains 0, then update with (z, √δ)
     forget    prior: P ← λP + (1−λ)/α I, w ← √λ w;  walk: P ← P + (1−λ)/α I;  α = 0: P ← P/λ
 
-The last update of P stays pending as p = g/√s (and so does forgetting, as a scale and a diagonal term): the next step's sweep
-applies it while it computes Pz, and P passes through the cache once a step. p p' is exactly symmetric, so P stays so.
+The last update of P stays pending as p = g/√s (and so does forgetting, as a scale and a diagonal term): the next step's
+sweep applies it while it computes Pz, and P passes through the cache once a step. p p' is exactly symmetric, so P stays
+so.
 
 State of a model, all float64:
     `factor`, `covariance`   packed (see `triangular`)
@@ -41,8 +43,8 @@ from .triangular import (
 )
 from .types import Matrix, Vector
 
-# Rows of `vectors`. The first N_STATE_VECTORS are state, the others workspace. The rows from COLUMN on are the stack on which a
-# kernel program is evaluated, so that a column is used where it was computed.
+# Rows of `vectors`. The first N_STATE_VECTORS are state, the others workspace. The rows from COLUMN on are the stack on
+# which a kernel program is evaluated, so that a column is used where it was computed.
 RECIPROCALS, PENDING, INVERSE_DIAGONAL, NOISE_PENDING, PROJECTION, GAIN, COSINES, SINES, COLUMN = range(9)
 N_STATE_VECTORS = 4
 
@@ -77,7 +79,8 @@ N_SCALARS = 22
 CONDITION_LIMIT = 1e14
 # With ridge 0, P/λ grows without limit in directions that no sample excites; inflation pauses at this variance.
 VARIANCE_LIMIT = 1e12
-# The noise variance is a mean over about this many recent samples, so that errors made before the function was known fade.
+# The noise variance is a mean over about this many recent samples, so that errors made before the function was known
+# fade.
 NOISE_MEMORY = 500.0
 
 
@@ -205,7 +208,7 @@ def project(factor: Vector, vectors: Matrix, scalars: Vector) -> float:
 
 @jit
 def explained_variance(covariance: Vector, vectors: Matrix, scalars: Vector) -> float:
-    """z'Pz for the projection in `vectors[PROJECTION]`, what is pending included: what the dictionary has not learned yet."""
+    """z'Pz for the projection in `vectors[PROJECTION]`, what is pending included: what is still to be learned."""
     size = int(scalars[SIZE])
     projection = vectors[PROJECTION]
     overlap = dot(vectors[PENDING], projection, size)
@@ -374,9 +377,12 @@ def _add_inverse_row(factor: Vector, reciprocals: Vector, row: int, work: Vector
 
 @jit
 def least_important(factor: Vector, vectors: Matrix, weights: Matrix, scalars: Vector) -> int:
-    """The point whose loss moves the mean function least: the smallest α̃ⱼ² / (K̃⁻¹)ⱼⱼ, a squared distance in the kernel's space.
+    """The point whose loss moves the mean function least: the smallest α̃ⱼ² / (K̃⁻¹)ⱼⱼ.
 
-    Requires: since the last call one point was removed by `remove` and one was added, or PRUNED is a multiple of the size.
+    That is the squared distance between the function and its projection on the other points, in the kernel's space.
+
+    Requires: since the last call one point was removed by `remove` and one was added, or PRUNED is a multiple of the
+    size.
     Ensures: `vectors[INVERSE_DIAGONAL]` is the diagonal of K̃⁻¹.
     """
     size = int(scalars[SIZE])
@@ -403,9 +409,7 @@ def least_important(factor: Vector, vectors: Matrix, weights: Matrix, scalars: V
 
 
 @jit
-def remove(
-    factor: Vector, covariance: Vector, vectors: Matrix, weights: Matrix, scalars: Vector, index: int
-) -> None:
+def remove(factor: Vector, covariance: Vector, vectors: Matrix, weights: Matrix, scalars: Vector, index: int) -> None:
     """Remove point `index`: marginalize the posterior over its function value.
 
     Requires: nothing is pending (`settle`).

@@ -43,6 +43,7 @@ class Delimited:
     header: bool = False
 
     def __call__(self, files: Sequence[bytes]) -> Rows:
+        """The rows of the file, its columns in the wanted order."""
         (data,) = files
         lines = [line for line in _text(data).splitlines() if line.strip()][int(self.header) :]
         rows = csv.reader(lines, delimiter=self.delimiter) if self.delimiter else (line.split() for line in lines)

@@ -1,6 +1,7 @@
 """What every streaming regressor of the library offers: river's methods around a `Recursion`.
 
-A learner is its parameters, its documentation and, where its prediction is not the plain least-squares one, a factor on it.
+A learner is its parameters, its documentation and, where its prediction is not the plain least-squares one, a factor on
+it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
 
     @abc.abstractmethod
     def _shrinkage(self, relative_variance: Any) -> Any:
-        """The factor on the least-squares prediction where its variance over that of the noise is u; None where it is 1."""
+        """The factor on the least-squares prediction where its relative variance is u; None if it is always 1."""
 
     def learn_one(self, x: Mapping[Feature, Any], y: float, w: float = 1.0) -> None:
         """Learn one sample.
@@ -57,8 +58,8 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         x
             A dictionary of features.
         with_dist
-            Return the predictive distribution, a river `Gaussian`, instead of its mean. Its variance is that of the model plus
-            that of the noise, which is estimated from the errors made on samples before they were learned.
+            Return the predictive distribution, a river `Gaussian`, instead of its mean. Its variance is that of the
+            model plus that of the noise, which is estimated from the errors made on samples before they were learned.
         with_interval
             Return the central interval of that distribution, a river `Interval`.
         interval_level

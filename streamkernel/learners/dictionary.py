@@ -1,7 +1,7 @@
-"""From feature dicts and data frames to rows of numbers: the names of a stream's features, and what may be wrong with a sample.
+"""From feature dicts and data frames to rows of numbers, and what may be wrong with a sample.
 
-Columns stand in sorted order of the feature names, so the order within a dict does not matter. A feature that is absent from a
-sample is zero, as elsewhere in river.
+Columns stand in sorted order of the feature names, so the order within a dict does not matter. A feature that is absent
+from a sample is zero, as elsewhere in river.
 """
 
 from __future__ import annotations

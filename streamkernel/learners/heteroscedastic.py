@@ -1,7 +1,7 @@
 """Kernel recursive least squares with noise that depends on the input.
 
-Cawley, Talbot, Foxall, Dorling & Mandic, "Heteroscedastic kernel ridge regression", Neurocomputing 57, 2004, made recursive; the
-mathematics is in `core.noise`, the batch form in `batch.heteroscedastic`.
+Cawley, Talbot, Foxall, Dorling & Mandic, "Heteroscedastic kernel ridge regression", Neurocomputing 57, 2004, made
+recursive; the mathematics is in `core.noise`, the batch form in `batch.heteroscedastic`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .recursion import Recursion
 class HeteroscedasticKRLS(StreamingRegressor):
     """`KRLS` whose noise variance is a function of the input, learned beside the mean.
 
-    Mean and logarithm of the noise variance are kernel expansions over one dictionary; each is learned by a recursion of its own, from
-    errors made before a sample was learned. A step costs O(m²), about twice that of `KRLS`. Samples are weighted by
-    their noise, and errors beyond the cap count as if they were at it, so outliers do little harm.
+    Mean and logarithm of the noise variance are kernel expansions over one dictionary; each is learned by a recursion
+    of its own, from errors made before a sample was learned. A step costs O(m²), about twice that of `KRLS`. Samples
+    are weighted by their noise, and errors beyond the cap count as if they were at it, so outliers do little harm.
 
     Parameters
     ----------

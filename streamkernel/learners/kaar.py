@@ -1,7 +1,7 @@
 """Kernel ridge regression and the aggregating algorithm, on line.
 
-KRR, KAAR, IKAAR and CKAAR share one state and differ by one factor on the prediction. With p the prediction of KRR, v its
-variance, u = v/a and s = u/(1 + u):
+KRR, KAAR, IKAAR and CKAAR share one state and differ by one factor on the prediction. With p the prediction of KRR, v
+its variance, u = v/a and s = u/(1 + u):
 
     KRR    p                          kernel ridge regression
     KAAR   p / (1 + u) = p (1 − s)    the kernel aggregating algorithm for regression
@@ -73,9 +73,10 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
     def regret_bound(self, Y: float) -> float:
         """A bound on the cumulative squared loss of KAAR over the stream so far, if every target had |y| ≤ Y.
 
-        M + Y² Σ ln(1 + u), where M = Σ (y − p)²/(1 + u). In the exact form (`threshold=None`, no `max_size`, unit weights) M is
-        the least regularized loss min_f Σ (y − f(x))² + ridge·‖f‖² that any function could have had in hindsight, and the sum
-        is ln det(I + K/ridge): the regret grows only with the logarithm of the stream. Kept in O(1) a step.
+        M + Y² Σ ln(1 + u), where M = Σ (y − p)²/(1 + u). In the exact form (`threshold=None`, no `max_size`, unit
+        weights) M is the least regularized loss min_f Σ (y − f(x))² + ridge·‖f‖² that any function could have had in
+        hindsight, and the sum is ln det(I + K/ridge): the regret grows only with the logarithm of the stream. Kept in
+        O(1) a step.
 
         Parameters
         ----------
@@ -100,8 +101,8 @@ def controlled(u: Any, control: float) -> Any:
 class KRR(_RidgeFamily):
     """Kernel ridge regression, on line.
 
-    Minimizes Σ (y − f(x))² + ridge·‖f‖² over all samples so far, exactly, at every step. A step costs O(m²): with a threshold m
-    is the size of the dictionary, without one it is the number of samples.
+    Minimizes Σ (y − f(x))² + ridge·‖f‖² over all samples so far, exactly, at every step. A step costs O(m²): with a
+    threshold m is the size of the dictionary, without one it is the number of samples.
 
     Parameters
     ----------
@@ -112,8 +113,8 @@ class KRR(_RidgeFamily):
     threshold
         As in `KRLS`. None keeps every sample: the exact form, whose step costs O(t²) at sample t.
     max_size
-        The most points that are kept. With a threshold the least important point leaves; in the exact form the oldest does, which
-        makes it exact ridge regression on a sliding window.
+        The most points that are kept. With a threshold the least important point leaves; in the exact form the oldest
+        does, which makes it exact ridge regression on a sliding window.
 
     Examples
     --------
@@ -152,9 +153,9 @@ class KRR(_RidgeFamily):
 class KAAR(_RidgeFamily):
     """The kernel aggregating algorithm for regression: `KRR` with the guarantee of `regret_bound`.
 
-    Shrinks the prediction of ridge regression where it is uncertain, as if the sample to be predicted had been seen with target
-    zero, eq. (10). Its cumulative squared loss exceeds that of the best function in hindsight by a logarithm only, whatever
-    the stream.
+    Shrinks the prediction of ridge regression where it is uncertain, as if the sample to be predicted had been seen
+    with target zero, eq. (10). Its cumulative squared loss exceeds that of the best function in hindsight by a
+    logarithm only, whatever the stream.
 
     Parameters
     ----------

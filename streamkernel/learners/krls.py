@@ -1,7 +1,7 @@
 """Kernel recursive least squares.
 
-Engel, Mannor & Meir, "The Kernel Recursive Least-Squares Algorithm", IEEE Transactions on Signal Processing 52(8), 2004.
-Paper -> code: ν `threshold`, D `dictionary`, α̃ `coefficients`; the recursion is in `core.whitened`.
+Engel, Mannor & Meir, "The Kernel Recursive Least-Squares Algorithm", IEEE Transactions on Signal Processing 52(8),
+2004. Paper -> code: ν `threshold`, D `dictionary`, α̃ `coefficients`; the recursion is in `core.whitened`.
 """
 
 from __future__ import annotations
@@ -17,34 +17,36 @@ from .recursion import Recursion
 class KRLS(StreamingRegressor):
     """Kernel recursive least squares with an approximate-linear-dependence dictionary.
 
-    Predicts f(x) = Σ_j α̃_j k(x_j, x) over a dictionary of past samples. A sample joins the dictionary when it cannot be
-    written as a combination of the samples that are already there, up to the threshold; every sample is learned, exactly, in the
-    least-squares sense. A step costs O(m²) for m points in the dictionary, and nothing else grows with the stream.
+    Predicts f(x) = Σ_j α̃_j k(x_j, x) over a dictionary of past samples. A sample joins the dictionary when it cannot
+    be written as a combination of the samples that are already there, up to the threshold; every sample is learned,
+    exactly, in the least-squares sense. A step costs O(m²) for m points in the dictionary, and nothing else grows with
+    the stream.
 
     With `ridge=0`, `forgetting=1` and no `max_size` this is Table 1 of the paper, computed in the coordinates of the
-    dictionary's Cholesky factor instead of with explicit inverses: the same predictions where those are accurate, and stable
-    where they are not.
+    dictionary's Cholesky factor instead of with explicit inverses: the same predictions where those are accurate, and
+    stable where they are not.
 
     Parameters
     ----------
     kernel
-        k, one of `streamkernel.kernels` or an expression of them. None is `RBF(√d)` for d features: the length scale follows
-        the number of features, and suits inputs of unit variance, such as a `StandardScaler` gives.
+        k, one of `streamkernel.kernels` or an expression of them. None is `RBF(√d)` for d features: the length scale
+        follows the number of features, and suits inputs of unit variance, such as a `StandardScaler` gives.
     threshold
-        ν. A sample joins when its squared distance in the kernel's space to the span of the dictionary exceeds it. Smaller is
-        more accurate and slower. An admission that would take the condition number of the kernel matrix beyond 1e14 is refused
-        (the sample is learned all the same) and counted in `refused`.
+        ν. A sample joins when its squared distance in the kernel's space to the span of the dictionary exceeds it.
+        Smaller is more accurate and slower. An admission that would take the condition number of the kernel matrix
+        beyond 1e14 is refused (the sample is learned all the same) and counted in `refused`.
     ridge
         α, the weight of ‖f‖² in the squared error, and the variance of the noise relative to that of the function.
     forgetting
-        λ, at most 1. With less, old samples count less and the model follows a function that changes; λ = 0.99 remembers about
-        1/(1 − λ) = 100 samples.
+        λ, at most 1. With less, old samples count less and the model follows a function that changes; λ = 0.99
+        remembers about 1/(1 − λ) = 100 samples.
     forget
-        How: `"prior"` lets the posterior return to the prior (an exponential window); `"walk"` lets the function drift like a
-        random walk and keeps the mean. With `ridge=0` both divide the precision by λ. Which is better depends on the
-        stream.
+        How: `"prior"` lets the posterior return to the prior (an exponential window); `"walk"` lets the function drift
+        like a random walk and keeps the mean. With `ridge=0` both divide the precision by λ. Which is better depends on
+        the stream.
     max_size
-        The most points that the dictionary may have. When one more joins, the one whose loss changes the function least leaves.
+        The most points that the dictionary may have. When one more joins, the one whose loss changes the function least
+        leaves.
 
     Examples
     --------
@@ -65,8 +67,8 @@ class KRLS(StreamingRegressor):
 
     References
     ----------
-    [^1]: Engel, Y., Mannor, S. and Meir, R., 2004. The kernel recursive least-squares algorithm. IEEE Transactions on Signal
-        Processing, 52(8), pp.2275-2285.
+    [^1]: Engel, Y., Mannor, S. and Meir, R., 2004. The kernel recursive least-squares algorithm. IEEE Transactions on
+        Signal Processing, 52(8), pp.2275-2285.
     [^2]: Van Vaerenbergh, S., Lázaro-Gredilla, M. and Santamaría, I., 2012. Kernel recursive least-squares tracker for
         time-varying regression. IEEE Transactions on Neural Networks and Learning Systems, 23(8), pp.1313-1326.
 

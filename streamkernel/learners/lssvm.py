@@ -1,8 +1,8 @@
 """Least-squares support vector classification, on line.
 
-Suykens & Vandewalle's LS-SVM is regularized least squares on class indicators; over the whitened dictionary it is `KRLS` with one
-target per class. The batch form with kernel learning is in `batch.lssvm` and `batch.flkl` (Cawley & Talbot).
-Paper -> code: λ `ridge`, b the constant added to the kernel, y the indicators.
+Suykens & Vandewalle's LS-SVM is regularized least squares on class indicators; over the whitened dictionary it is
+`KRLS` with one target per class. The batch form with kernel learning is in `batch.lssvm` and `batch.flkl` (Cawley &
+Talbot). Paper -> code: λ `ridge`, b the constant added to the kernel, y the indicators.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ LARGEST_STEP = 0.1
 class LSSVMClassifier(base.Classifier, Checkpointed):
     """Least-squares support vector classifier, binary or multiclass.
 
-    Learns f_k(x), the regularized least-squares estimate of the indicator of class k, for all classes at once: they share the dictionary
-    and the covariance, so a further class costs O(m). A step costs O(m²) for m points in the dictionary. Classes may appear at any
-    time; a class that is new was absent from every sample so far, which the indicators know without a second pass.
+    Learns f_k(x), the regularized least-squares estimate of the indicator of class k, for all classes at once: they
+    share the dictionary and the covariance, so a further class costs O(m). A step costs O(m²) for m points in the
+    dictionary. Classes may appear at any time; a class that is new was absent from every sample so far, which the
+    indicators know without a second pass.
 
     Probabilities are a softmax of the f_k, whose temperature is learned from decisions made before the label was known.
 
@@ -62,8 +63,8 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
 
     References
     ----------
-    [^1]: Suykens, J.A.K. and Vandewalle, J., 1999. Least squares support vector machine classifiers. Neural Processing Letters, 9(3),
-        pp.293-300.
+    [^1]: Suykens, J.A.K. and Vandewalle, J., 1999. Least squares support vector machine classifiers. Neural Processing
+        Letters, 9(3), pp.293-300.
 
     """
 

@@ -22,7 +22,8 @@ def check_number(name: str, value: Any, low: float, high: float = math.inf, open
     accepted = f"a number {'>' if open_low else '>='} {low:g}" + (f" and <= {high:g}" if high < math.inf else "")
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {accepted}, got {value!r}")
-    if not math.isfinite(value) or not low <= value <= high or (open_low and value == low):
+    number = float(value)
+    if not math.isfinite(number) or not low <= number <= high or (open_low and number == low):
         raise ValueError(f"{name} must be {accepted}, got {value!r}")
 
 

@@ -1,7 +1,7 @@
 """The state of a streaming learner over a growing dictionary: what every learner of the library holds.
 
-It owns the arrays of `core.whitened`, knows the features' names, makes room, and passes samples on. Learners add parameters,
-documentation and what is special about their prediction.
+It owns the arrays of `core.whitened`, knows the features' names, makes room, and passes samples on. Learners add
+parameters, documentation and what is special about their prediction.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import kernels
 from ..core import exact, noise, stream, whitened
@@ -42,7 +43,7 @@ def unpack(packed: Vector, size: int) -> Matrix:
     return dense
 
 
-def pack(dense: Matrix, capacity: int, symmetric: bool) -> Vector:
+def pack(dense: NDArray[Any], capacity: int, symmetric: bool) -> Vector:
     """A dense lower triangular or symmetric matrix in packed form."""
     packed = aligned(packed_length(capacity))
     for i in range(len(dense)):
@@ -89,8 +90,9 @@ class Recursion:
     keep_all
         The exact form (`core.exact`): every sample is kept, the newest `max_size` if that is given; needs a ridge.
     noise_ridge, noise_cap
-        For noise that depends on the input (`core.noise`): the ridge of its logarithm, and the largest squared standardized error.
-        There is one target then, and the second output is the logarithm of the relative noise variance.
+        For noise that depends on the input (`core.noise`): the ridge of its logarithm, and the largest squared
+        standardized error. There is one target then, and the second output is the logarithm of the relative noise
+        variance.
     constant
         A constant added to the kernel, whichever that is: the prior variance of a bias term.
 
@@ -197,9 +199,10 @@ class Recursion:
             self._prepare(names, self._capacity)
 
     def _prepare_rewhitened(self, names: tuple[Feature, ...]) -> None:
-        """Adopt features under which the kernel itself changes: keep the posterior of the function values at the dictionary.
+        """Adopt features under which the kernel itself changes, keeping the posterior of the function at the dictionary.
 
-        With f_D = Lu the whitened weights become L_new⁻¹L u. Points that are dependent under the new kernel are removed first.
+        With f_D = Lu the whitened weights become L_new⁻¹L u. Points that are dependent under the new kernel are removed
+        first.
         """
         if self.keep_all:
             self._prepare_refitted(names)
@@ -228,7 +231,7 @@ class Recursion:
         self._bind()
 
     def _prepare_refitted(self, names: tuple[Feature, ...]) -> None:
-        """The same for the exact form: targets Lζ and noise diag(LL') − k(x, x) are all in the factor, so fit them anew."""
+        """The same for the exact form: targets Lζ and noise diag(LL') − k(x, x) are in the factor; fit them anew."""
         size, old = self.size, unpack(self._factor, self.size)
         noise = (old**2).sum(axis=1) - np.diagonal(self._gram(self.names))
         targets = self._weights[:, :size] @ old.T
@@ -337,8 +340,8 @@ class Recursion:
         if status == stream.BAD_TARGET:
             raise ValueError(f"target y is {targets[0]!r}: its squared error overflows; rescale the target")
         raise ValueError(
-            f"the kernel {self.effective_kernel()!r} gives no finite similarity (or a negative self-similarity) at {dict(x)!r}: "
-            "rescale the features or use another kernel"
+            f"the kernel {self.effective_kernel()!r} gives no finite similarity (or a negative self-similarity) "
+            f"at {dict(x)!r}: rescale the features or use another kernel"
         )
 
     @property
@@ -426,8 +429,8 @@ class Recursion:
         if merged != self.names:
             self._adopt(merged)
         if self._compiled.custom:
-            for i, row in enumerate(rows):
-                sample = dict(zip(merged, row.tolist(), strict=True))
+            for i, values in enumerate(rows.tolist()):
+                sample = dict(zip(merged, values, strict=True))
                 self.learn(sample, targets[i].tolist(), 1.0 / spread[i])
                 errors[i], relative[i], sizes[i] = self.errors, self._inputs[0], self.size
             return errors, relative, sizes
@@ -459,7 +462,8 @@ class Recursion:
         means = np.zeros((len(samples), len(self._weights)))
         if not model.size:
             return means
-        # Through the factor, like a single prediction: the coefficients lose digits where the kernel matrix is ill conditioned.
+        # Through the factor, like a single prediction: the coefficients lose digits where the kernel matrix is ill
+        # conditioned.
         kernel, points = model.effective_kernel(), model._points[:, : model.size].T
         block = aligned(model._capacity * BLOCK)
         for start in range(0, len(rows), BLOCK):
@@ -535,20 +539,20 @@ class Recursion:
 
     @property
     def noise_variance(self) -> float:
-        """The variance of the noise as the one-step-ahead errors show it; the mean square of the targets before they do."""
+        """The variance of the noise as one-step-ahead errors show it; before they do, the targets' mean square."""
         weight = self._scalars[whitened.NOISE_WEIGHT]
         if weight > 0.0:
             return float(self._scalars[whitened.NOISE_SUM] / weight)
         return float(self._scalars[whitened.TARGET_SQUARES])
 
     def relative_variance(self, residual: Any, explained: Any) -> Any:
-        """u: the variance of the function at a sample over that of the noise; infinite where a flat prior leaves it open."""
+        """u: the variance of the function at a sample over that of the noise."""
         ridge = float(self._scalars[whitened.RIDGE])
         return explained + residual / ridge if ridge > 0.0 else explained
 
     @property
     def relative_noise(self) -> float:
-        """e^ζ(x), the noise variance at the sample of the last `predict_variance` over `noise_variance`; 1 where it is constant."""
+        """e^ζ(x) at the sample of the last `predict_variance`: its noise variance over `noise_variance`."""
         if not self.has_noise:
             return 1.0
         return math.exp(min(max(float(self.means[1]), -noise.LARGEST_LOGARITHM), noise.LARGEST_LOGARITHM))
@@ -565,10 +569,10 @@ class Recursion:
 
     @property
     def prior_variance(self) -> float:
-        """The variance of the function per unit of the kernel: what the residual δ counts for in a prediction's variance.
+        """τ², the variance of the function per unit of the kernel: what δ counts for in a prediction's variance.
 
-        With a ridge it is σ²/ridge. Without one it is the mean square of the whitened weights, which are of unit variance
-        times this under the kernel's own prior.
+        With a ridge it is σ²/ridge. Without one it is the mean square of the whitened weights, which estimates their
+        prior variance.
         """
         ridge = self._scalars[whitened.RIDGE]
         if not self.size:
