@@ -121,11 +121,11 @@ class _Assembler:
             self.owners.extend([len(self.nodes) - 1] * len(self.features))
             self.tunable.extend(() if name not in positions else (first + positions[name],) for name in scale)
         elif isinstance(scale, tuple):
-            if len(scale) != len(self.features):
+            if self.features and len(scale) != len(self.features):
                 raise ValueError(
                     f"{kernel} has {len(scale)} length scales but the data have {len(self.features)} features"
                 )
-            for value in scale:
+            for value in scale if self.features else ():  # a stream that has not begun has no features
                 self.parameter(value)
         else:
             self.parameter(*[scale] * len(self.features))

@@ -34,7 +34,9 @@ def run_json(capsys, *arguments):
 
 @pytest.mark.parametrize("model", cli.MODELS)
 def test_run_learns_a_table(stream_csv, capsys, model):
-    result = run_json(capsys, "run", stream_csv, "--target", "y", "--model", model, "--ridge", "0.05", "--kernel", "RBF(1.0)")
+    result = run_json(
+        capsys, "run", stream_csv, "--target", "y", "--model", model, "--ridge", "0.05", "--kernel", "RBF(1.0)"
+    )
     assert result["rows"] == 400
     assert result["r2"] > 0.6
     assert 0 < result["dictionary"] < 200

@@ -26,6 +26,7 @@ from .. import kernels
 from ..core.types import Matrix, Vector
 from ..learners import CKAAR, IKAAR, KAAR, KRR, parameters
 from ..learners.kaar import controlled, iterated
+from .heteroscedastic import VARIANCES, VarianceModel
 from .system import RidgeSystem
 
 Method = Literal["krr", "kaar", "ikaar", "ckaar"]
@@ -81,6 +82,14 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Whether the mean of the training targets is subtracted, and added to predictions.
     bias
         Whether the model has a constant term b without a penalty: the limit of a large constant added to the kernel.
+    variance
+        What `predict(X, return_std=True)` is the root of, one of `heteroscedastic.VARIANCES`: constant from the
+        "training" or leave-one-out ("loo") residuals, or a second model of their squares ("residual_model",
+        "loo_residual_model"). `HKRR` and `LOOHKRR` fit mean and variance together.
+    noise_kernel
+        The kernel of the second model; None is that of the mean.
+    ridge_noise
+        The ridge of the second model.
 
     Attributes
     ----------
@@ -136,6 +145,9 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         control: float = 0.1,
         center: bool = True,
         bias: bool = False,
+        variance: str = "loo",
+        noise_kernel: kernels.Kernel | None = None,
+        ridge_noise: float = 1.0,
     ) -> None:
         self.kernel = kernel
         self.method = method
@@ -145,6 +157,9 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.control = control
         self.center = center
         self.bias = bias
+        self.variance = variance
+        self.noise_kernel = noise_kernel
+        self.ridge_noise = ridge_noise
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to the samples X and targets y."""
@@ -173,21 +188,32 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: ArrayLike, return_std: bool = False) -> Vector | tuple[Vector, Vector]:
         """The predictions of `method`.
 
-        With `return_std`, their standard deviations too: the same for every sample, the root of the mean squared
-        leave-one-out residual.
+        With `return_std`, their standard deviations too, by `variance`.
         """
-        column, diagonal = self._similarities(X)
+        samples = self._samples(X)
+        column, diagonal = self._similarities(samples)
         mean = self._plain(column)
         if self.method != "krr":
             mean = mean * self._factor(self.method, self._u(column, diagonal))
         mean = self.mean_ + mean
         if not return_std:
             return mean
-        return mean, np.full(len(mean), np.sqrt(np.mean(np.square(self.leave_one_out_residuals_))))
+        return mean, np.sqrt(self._variance_model()(samples))
+
+    def _variance_model(self) -> VarianceModel:
+        """The variance that the residuals of the fit give."""
+        column, diagonal = self._similarities(self.X_fit_)
+        fitted = self.mean_ + self._plain(column) * self._factor(self.method, self._u(column, diagonal))
+        kernel = self.kernel_ if self.noise_kernel is None else self.noise_kernel
+        left_out = self.leave_one_out_residuals_
+        residuals = self._targets - fitted
+        return VarianceModel(
+            self.variance, self.X_fit_, residuals, left_out, kernel, self.ridge_noise, features=self._features
+        )
 
     def predict_all(self, X: ArrayLike) -> dict[str, Vector]:
         """The predictions of the four methods by name, from one solve."""
-        column, diagonal = self._similarities(X)
+        column, diagonal = self._similarities(self._samples(X))
         plain, u = self._plain(column), self._u(column, diagonal)
         return {method: self.mean_ + plain * self._factor(method, u) for method in get_args(Method)}
 
@@ -247,10 +273,13 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         shift, back = functools.partial(operator.add, -self.mean_), functools.partial(operator.add, self.mean_)
         return compose.TargetTransformRegressor(stream, shift, back)
 
-    def _similarities(self, X: ArrayLike) -> tuple[Matrix, Vector]:
-        """The rows k' of similarities to the training samples, and k(x, x)."""
+    def _samples(self, X: ArrayLike) -> Matrix:
+        """Samples with their columns in the order of the fit's features."""
         check_is_fitted(self)
-        samples = validate_data(self, X, dtype=np.float64, reset=False)[:, self._order]
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False)[:, self._order])
+
+    def _similarities(self, samples: Matrix) -> tuple[Matrix, Vector]:
+        """The rows k' of similarities to the training samples, and k(x, x)."""
         column = self.kernel_(samples, self.X_fit_, features=self._features)
         return column, self.kernel_.diagonal(samples, features=self._features)
 
@@ -276,3 +305,6 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         parameters.check_choice("ridge_scale", self.ridge_scale, get_args(RidgeScale))
         parameters.check_number("iterations", self.iterations, low=0.0, open_low=True)
         parameters.check_number("control", self.control, low=0.0)
+        parameters.check_choice("variance", self.variance, VARIANCES)
+        parameters.check_kernel(self.noise_kernel)
+        parameters.check_number("ridge_noise", self.ridge_noise, low=0.0, open_low=True)

@@ -73,7 +73,7 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
             return model.predict(x)
         mean, residual, explained = model.predict_variance(x)
         factor = self._shrinkage(model.relative_variance(residual, explained))
-        mean = mean if factor is None else mean * factor
+        mean = mean if factor is None else float(mean * factor)
         return gaussian(mean, predictive_variance(model, residual, explained)) if with_dist else mean
 
     def predict_learn_one(self, x: Mapping[Feature, Any], y: float, w: float = 1.0) -> float:
@@ -82,7 +82,7 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         model.learn(x, (y,), w)
         mean = y - float(model.errors[0])
         factor = self._shrinkage(float(model.last_relative_variance))
-        return mean if factor is None else mean * factor
+        return mean if factor is None else float(mean * factor)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn samples in order, as `learn_one` would one after the other, several times faster.

@@ -17,6 +17,8 @@ import abc
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from .. import kernels
 from ..kernels import Feature
 from . import parameters
@@ -68,7 +70,7 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
             "ikaar": iterated(u, iterations),
             "ckaar": controlled(u, control),
         }
-        return {name: mean * factor for name, factor in factors.items()}
+        return {name: float(mean * factor) for name, factor in factors.items()}
 
     def regret_bound(self, Y: float) -> float:
         """A bound on the cumulative squared loss of KAAR over the stream so far, if every target had |y| ≤ Y.
@@ -90,7 +92,8 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
 
 def iterated(u: Any, iterations: float) -> Any:
     """1 − sⁿ with s = u/(1 + u): the factor of IKAAR, eq. (23)."""
-    return 1.0 - (u / (1.0 + u)) ** iterations
+    with np.errstate(divide="ignore"):  # s = 0 where nothing is uncertain
+        return -np.expm1(iterations * np.log1p(-1.0 / (1.0 + u)))
 
 
 def controlled(u: Any, control: float) -> Any:

@@ -1,0 +1,359 @@
+"""Kernel learning at the first level of inference: Tables 2 and 3 of its paper on fourteen benchmarks, and beyond.
+
+Cawley & Talbot (2014), section 3. Features are standardized by the training set, and model selection is done anew for
+every split from its training set alone, as in the paper (it is MKL and IKL in its Table 4 that share medians over
+splits). Nothing is subsampled; only the number of splits per set is smaller than the paper's 100 (20 for image and
+splice) unless --full is given. Official splits come first, then generated ones of the same sizes; they are reported
+apart.
+
+What the paper leaves open: leave-one-out and k-fold criteria are minimized by L-BFGS-B with analytic slopes from the
+best of nine starts (RBF), then from the RBF solution (ARD). Friedman's statistic has the factor k that its print
+lacks: 12N/(k(k+1)).
+
+Beyond the paper, AUTO-FLKL takes, for each split, ARD-FLKL or RBF-LOO, whichever has the smaller squared error in a
+further k-fold cross-validation on the training set (`FLKL(ard="auto")`). The paper's discussion asks for such an outer
+estimate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.preprocessing import StandardScaler
+
+from bench.papers.report import figure, progress, table, wilcoxon, write_csv
+from streamkernel import datasets
+from streamkernel.batch.flkl import FLKL
+from streamkernel.batch.lssvm import LSSVM
+from streamkernel.relevance_plots import plot_critical_difference, plot_decision_surface, plot_relevance
+
+Floats = NDArray[np.float64]
+
+RBF_METHODS = ("RBF-LOO", "RBF-XVAL", "RBF-FLKL")
+ARD_METHODS = ("ARD-LOO", "ARD-XVAL", "ARD-FLKL")
+BEYOND = "AUTO-FLKL"
+METHODS = (*RBF_METHODS, *ARD_METHODS, BEYOND)
+
+# The comparisons of mean ranks: Figures 2, 3 and 6, and the question the paper leaves open.
+COMPARISONS = {
+    "RBF kernel (Figure 2)": RBF_METHODS,
+    "ARD kernel (Figure 3)": ARD_METHODS,
+    "RBF and ARD (Figure 6)": ("RBF-XVAL", "ARD-XVAL", "RBF-FLKL", "ARD-FLKL"),
+    "beyond the paper": ("RBF-LOO", "ARD-FLKL", BEYOND),
+}
+SIGNIFICANT = 0.1  # section 3.2
+
+# Tables 2 and 3: error in percent and its standard error, in the order of RBF_METHODS and ARD_METHODS.
+PRINTED: dict[str, tuple[tuple[float, float], ...]] = {
+    "banana": ((10.605, 0.052), (10.587, 0.051), (10.614, 0.053), (10.670, 0.058), (10.656, 0.059), (10.600, 0.054)),
+    "breast_cancer": (
+        (27.000, 0.476),
+        (26.753, 0.470),
+        (26.610, 0.506),
+        (29.208, 0.479),
+        (28.377, 0.421),
+        (26.584, 0.454),
+    ),
+    "diabetis": ((23.320, 0.166), (23.390, 0.170), (23.933, 0.189), (23.933, 0.202), (24.277, 0.199), (23.560, 0.170)),
+    "flare_solar": (
+        (34.230, 0.168),
+        (34.325, 0.176),
+        (34.295, 0.182),
+        (33.953, 0.188),
+        (34.237, 0.181),
+        (34.160, 0.160),
+    ),
+    "german": ((23.543, 0.217), (23.620, 0.240), (24.987, 0.253), (24.787, 0.244), (24.777, 0.246), (24.523, 0.234)),
+    "heart": ((16.550, 0.354), (16.590, 0.366), (17.140, 0.337), (20.540, 0.443), (20.230, 0.425), (17.650, 0.338)),
+    "image": ((2.995, 0.159), (2.861, 0.172), (2.960, 0.166), (2.129, 0.145), (2.158, 0.129), (2.198, 0.096)),
+    "ringnorm": ((1.610, 0.015), (1.650, 0.015), (1.608, 0.011), (2.062, 0.038), (2.056, 0.027), (1.942, 0.021)),
+    "splice": ((10.828, 0.138), (10.811, 0.148), (10.926, 0.150), (4.887, 0.105), (4.621, 0.108), (4.306, 0.094)),
+    "synthetic": ((9.642, 0.059), (9.657, 0.060), (9.658, 0.057), (9.743, 0.065), (9.741, 0.063), (9.685, 0.060)),
+    "thyroid": ((4.707, 0.229), (4.627, 0.233), (4.720, 0.235), (4.907, 0.203), (4.760, 0.213), (4.640, 0.209)),
+    "titanic": ((22.581, 0.102), (22.568, 0.095), (22.531, 0.089), (22.574, 0.115), (22.551, 0.104), (22.452, 0.089)),
+    "twonorm": ((2.845, 0.021), (2.802, 0.019), (2.578, 0.015), (4.477, 0.062), (4.353, 0.061), (3.027, 0.024)),
+    "waveform": ((9.786, 0.045), (9.805, 0.044), (9.970, 0.044), (12.674, 0.120), (12.569, 0.109), (10.516, 0.052)),
+}
+QUICK = ("thyroid", "titanic")
+PAPER_SPLITS = {"image": 20, "splice": 20}  # 100 of the others
+BOXES = ("twonorm", "thyroid", "splice")  # Figure 5
+DONOR_SITE = range(28, 36)  # the nucleotides about the junction that splice is about, counted from 1
+
+
+class Split(NamedTuple):
+    """One training and test set: the errors (%) of every method, what they cost, the scales of the ARD models."""
+
+    dataset: str
+    kind: str
+    number: int
+    errors: dict[str, float]
+    seconds: dict[str, float]
+    relevances: dict[str, dict[Any, float]]
+
+
+def estimators(seed: int) -> dict[str, Any]:
+    """The six methods of the paper, by the names of Tables 2 and 3."""
+    return {
+        "RBF-LOO": LSSVM(selection="loo"),
+        "RBF-XVAL": LSSVM(selection="kfold", random_state=seed),
+        "RBF-FLKL": FLKL(ard=False, random_state=seed),
+        "ARD-LOO": LSSVM(ard=True, selection="loo"),
+        "ARD-XVAL": LSSVM(ard=True, selection="kfold", random_state=seed),
+        "ARD-FLKL": FLKL(ard=True, random_state=seed),
+    }
+
+
+def run(name: str, kind: str, number: int, data: datasets.Raetsch) -> Split:
+    """Fit every method to one split."""
+    X, y = data.arrays()
+    train, test = data.splits(kind)[number]
+    scaler = StandardScaler().fit(X[train])
+    inputs, unseen = scaler.transform(X[train]), scaler.transform(X[test])
+    errors, seconds, relevances = {}, {}, {}
+    models = estimators(number)
+    for method, model in models.items():
+        start = time.process_time()
+        model.fit(inputs, y[train])
+        seconds[method] = time.process_time() - start
+        errors[method] = 100.0 * float(np.mean(model.predict(unseen) != y[test]))
+        if method in ARD_METHODS:
+            relevances[method] = {int(r) + 1: theta for r, theta in model.relevance_.items()}
+    # FLKL(ard="auto") with the same seed is the one or the other of two models that are already fitted.
+    losses = models["ARD-FLKL"].outer_loss_
+    errors[BEYOND] = errors["ARD-FLKL" if losses["learned"] < losses["common"] else "RBF-LOO"]
+    seconds[BEYOND] = seconds["ARD-FLKL"]
+    return Split(name, kind, number, errors, seconds, relevances)
+
+
+def plan(data: datasets.Raetsch, runs: int) -> list[tuple[str, int]]:
+    """Which splits to run: official ones first."""
+    every = [(kind, number) for kind in ("official", "generated") for number in range(len(data.splits(kind)))]
+    return every[:runs]
+
+
+# ----------------------------------------------------------------------------------------------------------------------
+# Demsar (2006): comparing methods over data sets
+
+
+def mean_ranks(errors: Floats) -> Floats:
+    """The mean rank of every method (columns) over the data sets (rows); 1 is the smallest error, ties share."""
+    return np.asarray(stats.rankdata(errors, axis=1).mean(axis=0))
+
+
+def friedman(ranks: Floats, count: int) -> tuple[float, float, float]:
+    """Friedman's χ² of mean ranks over `count` data sets, Iman and Davenport's F, and the p-value of F.
+
+    The paper prints 12N/(k + 1) for the leading factor; it is 12N/(k(k + 1)).
+    """
+    k = len(ranks)
+    chi_square = 12.0 * count / (k * (k + 1)) * float((ranks**2).sum() - k * (k + 1) ** 2 / 4.0)
+    room = count * (k - 1) - chi_square
+    statistic = (count - 1) * chi_square / room if room > 0.0 else math.inf
+    return chi_square, statistic, float(stats.f.sf(statistic, k - 1, (k - 1) * (count - 1)))
+
+
+def critical_difference(methods: int, count: int, level: float = SIGNIFICANT) -> float:
+    """The difference of mean ranks from which on the Nemenyi test finds two methods different."""
+    quantile = float(stats.studentized_range.ppf(1.0 - level, methods, np.inf)) / math.sqrt(2.0)
+    return quantile * math.sqrt(methods * (methods + 1) / (6.0 * count))
+
+
+def compare(means: Mapping[str, Mapping[str, float]]) -> list[list[Any]]:
+    """A row for every method of every comparison: its mean rank here and in the paper, and the tests."""
+    rows: list[list[Any]] = []
+    names = list(means)
+    for title, methods in COMPARISONS.items():
+        ranks = mean_ranks(np.array([[means[name][method] for method in methods] for name in names]))
+        chi_square, statistic, p_value = friedman(ranks, len(names)) if len(names) > 1 else (math.nan,) * 3
+        difference = critical_difference(len(methods), len(names))
+        printed: Sequence[float | None] = [None] * len(methods)
+        if BEYOND not in methods:
+            position = [METHODS.index(method) for method in methods]
+            printed = mean_ranks(np.array([[row[i][0] for i in position] for row in PRINTED.values()])).tolist()
+        for method, rank, paper in zip(methods, ranks, printed, strict=True):
+            worse = [m for m, r in zip(methods, ranks, strict=True) if r - rank >= difference]
+            rows.append(
+                [title, method, float(rank), paper, chi_square, statistic, p_value, difference, ", ".join(worse) or "-"]
+            )
+    return rows
+
+
+RANK_HEADERS = ("comparison", "method", "rank", "paper", "chi2", "F", "p", "CD", "significantly better than")
+KIND_HEADERS = ("data set", "splits", "n", *METHODS)
+TIME_HEADERS = ("data set", *METHODS[:-1])
+
+
+def spread(values: Sequence[float]) -> float:
+    """The standard error of a mean."""
+    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+
+
+def error_rows(splits: Sequence[Split], methods: Sequence[str]) -> list[list[Any]]:
+    """One row per data set: error ± standard error of each method, then what the paper prints."""
+    rows = []
+    for name in dict.fromkeys(split.dataset for split in splits):
+        row: list[Any] = [name, sum(split.dataset == name for split in splits)]
+        for method in methods:
+            errors = [split.errors[method] for split in splits if split.dataset == name]
+            row.append(f"{np.mean(errors):.3f} ± {spread(errors):.3f}")
+            if method != BEYOND:
+                row.append("{:.3f} ± {:.3f}".format(*PRINTED[name][METHODS.index(method)]))
+        rows.append(row)
+    return rows
+
+
+def error_headers(methods: Sequence[str]) -> list[str]:
+    """The headers of `error_rows`."""
+    columns = [[method] if method == BEYOND else [method, "paper"] for method in methods]
+    return ["data set", "n", *(header for column in columns for header in column)]
+
+
+def kind_rows(splits: Sequence[Split]) -> list[list[Any]]:
+    """The mean errors on official and generated splits, apart."""
+    rows = []
+    for name, kind in dict.fromkeys((split.dataset, split.kind) for split in splits):
+        chosen = [split for split in splits if (split.dataset, split.kind) == (name, kind)]
+        rows.append([name, kind, len(chosen), *(float(np.mean([s.errors[m] for s in chosen])) for m in METHODS)])
+    return rows
+
+
+def near_rows(splits: Sequence[Split]) -> list[list[Any]]:
+    """ARD-FLKL against its printed error, in standard errors of the difference (positive: worse), on each data set."""
+    rows = []
+    for name in dict.fromkeys(split.dataset for split in splits):
+        errors = [split.errors["ARD-FLKL"] for split in splits if split.dataset == name]
+        mean, paper = PRINTED[name][METHODS.index("ARD-FLKL")]
+        distance = (float(np.mean(errors)) - mean) / math.hypot(spread(errors), paper)
+        against = [split.errors["RBF-LOO"] for split in splits if split.dataset == name]
+        chosen = [split.errors[BEYOND] for split in splits if split.dataset == name]
+        rows.append(
+            [name, float(np.mean(errors)), mean, distance, wilcoxon(errors, against), wilcoxon(chosen, against)]
+        )
+    return rows
+
+
+NEAR_HEADERS = ("data set", "ARD-FLKL", "paper", "se apart", "p against RBF-LOO", "AUTO's p against RBF-LOO")
+
+
+def relevant_features(splits: Sequence[Split], name: str, method: str) -> list[Any]:
+    """The features of a data set by their median scale over the splits, largest first."""
+    relevances = [split.relevances[method] for split in splits if split.dataset == name]
+    medians = {feature: np.median([relevance[feature] for relevance in relevances]) for feature in relevances[0]}
+    return sorted(medians, key=lambda feature: -medians[feature])
+
+
+def draw(
+    out: Path, splits: Sequence[Split], ranks: Sequence[Sequence[Any]], data: Mapping[str, datasets.Raetsch]
+) -> list[Path]:
+    """The figures: critical differences, relevances, the decision surface."""
+    names = list(dict.fromkeys(split.dataset for split in splits))
+    paths = [out / "flkl-ranks.png"]
+    with figure(paths[0], 12.0, 6.0) as f:
+        for axes, (title, methods) in zip(f.subplots(2, 2).ravel(), COMPARISONS.items(), strict=True):
+            own = {row[1]: row[2] for row in ranks if row[0] == title}
+            plot_critical_difference(axes, own, critical_difference(len(methods), len(names)), title)
+    boxes = [name for name in BOXES if name in names]
+    if boxes:
+        paths.append(out / "flkl-relevance.png")
+        with figure(paths[-1], 11.0, 3.2 * len(boxes)) as f:
+            for row, name in zip(f.subplots(len(boxes), 2, squeeze=False), boxes, strict=True):
+                for axes, method in zip(row, ("ARD-XVAL", "ARD-FLKL"), strict=True):
+                    plot_relevance(
+                        axes, [s.relevances[method] for s in splits if s.dataset == name], f"{name}, {method}"
+                    )
+    if "synthetic" in data:
+        X, y = data["synthetic"].arrays()
+        train = data["synthetic"].splits(plan(data["synthetic"], 1)[0][0])[0][0]
+        inputs = StandardScaler().fit_transform(X[train])
+        paths.append(out / "flkl-surface.png")
+        with figure(paths[-1], 7.0, 5.0) as f:
+            plot_decision_surface(f.subplots(), FLKL().fit(inputs, y[train]), inputs, y[train])
+    return paths
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this bench."""
+    parser.add_argument("--runs", type=int, default=3, help="splits per data set (default %(default)s)")
+    parser.add_argument("--full", action="store_true", help="as many splits as in the paper: 100, image and splice 20")
+    parser.add_argument("--quick", action="store_true", help="two splits of two small data sets")
+    parser.add_argument("--data", nargs="+", choices=sorted(PRINTED), metavar="NAME", help="only these data sets")
+    parser.add_argument("--out", type=Path, default=Path("bench/results"), help="folder for CSV and PNG files")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the methods, print the tables and write them and the figures to the results folder."""
+    if args.runs < 1:
+        raise ValueError(f"--runs must be at least 1, got {args.runs}")
+    names = args.data or (QUICK if args.quick else sorted(PRINTED))
+    runs = 2 if args.quick else args.runs
+    data, missing = {}, []
+    for name in names:
+        data[name] = datasets.Raetsch(name)
+        try:
+            data[name].splits()
+        except datasets.DatasetError as error:
+            missing.append(f"{name}: {error}")
+            del data[name]
+    if not data:
+        print("\n".join(missing))
+        return 1
+    work = [
+        (name, *chosen)
+        for name, source in data.items()
+        for chosen in plan(source, PAPER_SPLITS.get(name, 100) if args.full else runs)
+    ]
+    splits = []
+    for name, kind, number in progress(work, "splits"):
+        splits.append(run(name, kind, number, data[name]))
+        write_csv(  # after every split: a long run that is stopped has not been in vain
+            args.out / "flkl.csv",
+            ("data set", "splits", "number", *METHODS, *(f"{method} seconds" for method in METHODS[:-1])),
+            [[s.dataset, s.kind, s.number, *s.errors.values(), *list(s.seconds.values())[:-1]] for s in splits],
+        )
+    means = {n: {m: float(np.mean([s.errors[m] for s in splits if s.dataset == n])) for m in METHODS} for n in data}
+    ranks = compare(means)
+    write_csv(args.out / "flkl-ranks.csv", RANK_HEADERS, ranks)
+    sections = {
+        "Table 2: error in percent, one scale": (error_headers(RBF_METHODS), error_rows(splits, RBF_METHODS)),
+        "Table 3: error in percent, a scale for each feature": (
+            error_headers((*ARD_METHODS, BEYOND)),
+            error_rows(splits, (*ARD_METHODS, BEYOND)),
+        ),
+        "Official and generated splits apart": (KIND_HEADERS, kind_rows(splits)),
+        f"Mean ranks over {len(data)} data sets (Nemenyi at {SIGNIFICANT})": (RANK_HEADERS, ranks),
+        "ARD-FLKL beside its printed error; Wilcoxon tests over the splits": (NEAR_HEADERS, near_rows(splits)),
+        "Processor seconds per split": (
+            TIME_HEADERS,
+            [
+                [n, *(float(np.mean([s.seconds[m] for s in splits if s.dataset == n])) for m in METHODS[:-1])]
+                for n in data
+            ],
+        ),
+    }
+    figures = draw(args.out, splits, ranks, data)
+    if args.json:
+        print(
+            json.dumps({title: [dict(zip(h, r, strict=True)) for r in rows] for title, (h, rows) in sections.items()})
+        )
+        return 0
+    for title, (headers, rows) in sections.items():
+        print(f"\n{title}\n{table(headers, rows)}")
+    if "splice" in data:
+        first = relevant_features(splits, "splice", "ARD-FLKL")[: len(DONOR_SITE)]
+        found = len(set(first) & set(DONOR_SITE))
+        site = f"{DONOR_SITE[0]}-{DONOR_SITE[-1]}"
+        print(f"\nsplice: most relevant features, counted from 1: {first}; {found} of them are among {site}")
+    total = sum(sum(list(s.seconds.values())[:-1]) for s in splits)
+    print(f"\n{total / 60.0:.1f} processor minutes of fitting. Figures: {', '.join(map(str, figures))}")
+    print("\n".join(missing))
+    return 0
