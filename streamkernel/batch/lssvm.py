@@ -391,7 +391,7 @@ class LSSVM(KernelClassifier):
     >>> model.score(X[100:], y[100:])
     0.96
     >>> model.predict_proba(X[:1]).round(2)
-    array([[0., 1.]])
+    array([[1., 0.]])
 
     References
     ----------

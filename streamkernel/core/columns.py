@@ -350,5 +350,5 @@ def diagonal(program: Program, parameters: Vector, samples: Matrix, point: Matri
     for i in range(samples.shape[0]):
         for r in range(samples.shape[1]):
             point[r, 0] = samples[i, r]
-        column(program, parameters, point, 1, samples[i], stack)
+        column(program, parameters, point, min(1, point.shape[1]), samples[i], stack)
         out[i] = stack[0, 0]

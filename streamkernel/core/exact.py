@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from .jit import jit
-from .stream import BAD_TARGET, FULL, JOINED, LEARNED, account, errors_before, present
+from .stream import BAD_TARGET, FULL, JOINED, LEARNED, NO_ROOM, account, errors_before, present
 from .triangular import append_row, delete_row, rotate
 from .types import Matrix, Program, Vector
 from .whitened import (
@@ -48,6 +48,8 @@ def learn_one(
 
     Requires: a positive ridge.
     """
+    if scalars[SIZE] + 2 > points.shape[1]:
+        return NO_ROOM
     outputs = weights.shape[0]
     status = present(program, parameters, points, vectors, scalars, inputs[1 + outputs :])
     if status < 0:
@@ -115,17 +117,15 @@ def learn_many(
     sizes: Vector,
 ) -> tuple[int, int]:
     """Learn the samples from `start` on until there is no room to grow; the contract of `stream.learn_many`."""
-    outputs, capacity = weights.shape[0], points.shape[1]
+    outputs = weights.shape[0]
     while start < len(samples):
-        if scalars[SIZE] + 2 > capacity:
-            return start, JOINED
         inputs[0] = noise[start]
         for output in range(outputs):
             inputs[1 + output] = targets[start, output]
         for r in range(points.shape[0]):
             inputs[1 + outputs + r] = samples[start, r]
         status = learn_one(program, parameters, points, factor, covariance, vectors, weights, scalars, inputs)
-        if status < 0:
+        if status < 0 or status == NO_ROOM:
             return start, status
         if status == FULL:
             drop_oldest(program, parameters, points, factor, covariance, vectors, weights, scalars, inputs)

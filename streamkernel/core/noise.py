@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from .jit import jit, part
-from .stream import BAD_TARGET, FULL, JOINED, LEARNED, account, present, relative_variance
+from .stream import BAD_TARGET, FULL, JOINED, LEARNED, NO_ROOM, account, present, relative_variance
 from .triangular import dot, rotate_symmetric, row_start
 from .types import Matrix, Program, Vector
 from .whitened import (
@@ -83,6 +83,8 @@ def learn_one(
 
     Requires: a positive ridge.
     """
+    if scalars[SIZE] + 2 > points.shape[1]:
+        return NO_ROOM
     status = present(program, parameters, points, vectors, scalars, inputs[3:])
     if status < 0:
         return status
@@ -201,13 +203,11 @@ def learn_many(
 ) -> tuple[int, int]:
     """Learn the samples from `start` on; the contract of `stream.learn_many`."""
     while start < len(samples):
-        if scalars[SIZE] + 2 > points.shape[1]:
-            return start, JOINED
         inputs[0], inputs[1] = noise[start], targets[start, 0]
         for r in range(points.shape[0]):
             inputs[3 + r] = samples[start, r]
         status = learn_one(program, parameters, points, factor, covariance, vectors, weights, scalars, inputs, second)
-        if status < 0:
+        if status < 0 or status == NO_ROOM:
             return start, status
         relative[start], errors[start, 0] = inputs[0], inputs[1]
         sizes[start] = min(scalars[SIZE], scalars[MAX_SIZE])

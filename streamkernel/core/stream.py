@@ -11,7 +11,7 @@ import math
 
 from .blocks import BLOCK, innovations, multiply_block, pending_rows, solve_block, subtract_products
 from .columns import column
-from .jit import inline, jit, part
+from .jit import inline, jit
 from .triangular import dot
 from .types import Matrix, Program, Vector
 from .whitened import (
@@ -25,6 +25,7 @@ from .whitened import (
     REGULARIZED_LOSS,
     RIDGE,
     SEEN,
+    SINCE_JOINED,
     SIZE,
     TARGET_SQUARES,
     THRESHOLD,
@@ -38,7 +39,7 @@ from .whitened import (
     settle,
 )
 
-LEARNED, JOINED, FULL = 0, 1, 2
+LEARNED, JOINED, FULL, NO_ROOM = 0, 1, 2, 3
 BAD_INPUT, BAD_SIMILARITY, BAD_TARGET = -1, -2, -3
 
 # Blocks start after this many samples in a row that did not join: earlier they would mostly be cut short.
@@ -185,10 +186,14 @@ def learn_one(
 ) -> int:
     """Learn one sample; FULL says that the dictionary is one point too large now and `prune` is due.
 
-    Requires: room for two more points than there are; inputs[0] > 0.
+    NO_ROOM says that nothing was done, because the arrays cannot hold two more points.
+
+    Requires: inputs[0] > 0.
     Ensures: the errors made before learning stand in the places of the targets, u (`relative_variance`) in that of the
     noise.
     """
+    if scalars[SIZE] + 2 > points.shape[1]:
+        return NO_ROOM
     outputs = weights.shape[0]
     status = present(program, parameters, points, vectors, scalars, inputs[1 + outputs :])
     if status < 0:
@@ -202,7 +207,9 @@ def learn_one(
     joined, explained = learn(factor, covariance, vectors, weights, scalars, residual, errors, noise)
     inputs[0] = relative_variance(residual, explained, scalars)
     account(squares, inputs, outputs, noise, scalars)
+    scalars[SINCE_JOINED] += 1.0
     if joined:
+        scalars[SINCE_JOINED] = 0.0
         return FULL if scalars[SIZE] > scalars[MAX_SIZE] else JOINED
     return LEARNED
 
@@ -253,8 +260,14 @@ def predict_block(
                 means[b, output] += row[i] * block[i * BLOCK + b]
 
 
-@part
-def _learn_block(
+@jit
+def is_calm(scalars: Vector, remaining: int) -> bool:
+    """Whether the next samples are worth a block: none has joined for a while, and enough are left."""
+    return scalars[SINCE_JOINED] >= CALM and scalars[FORGETTING] == 1.0 and remaining >= CALM
+
+
+@jit
+def learn_blocks(
     program: Program,
     parameters: Vector,
     points: Matrix,
@@ -276,72 +289,82 @@ def _learn_block(
     rows: Matrix,
     cholesky: Matrix,
 ) -> int:
-    """Learn the samples from `start` on up to the first that must join, a block at most; return their number."""
+    """Learn the samples from `start` on in blocks, up to the first that must join; return the next sample.
+
+    Requires: as `learn_many`; no forgetting; `block`, `products`, `rows` and `cholesky` are workspace, the latter
+    BLOCK + 3 rows.
+    Ensures: as `learn_many`.
+    """
     size, outputs = int(scalars[SIZE]), weights.shape[0]
-    count = min(BLOCK, len(samples) - start)
-    residuals = cholesky[BLOCK]
-    similarities = vectors[COLUMN]
-    for b in range(count):
-        if present(program, parameters, points, vectors, scalars, samples[start + b]) < 0:
-            count = b  # the single step reports it
-            break
-        residuals[b] = similarities[size]
-        for i in range(size):
-            block[i * BLOCK + b] = similarities[i]
-    solve_block(factor, vectors[RECIPROCALS], size, block)
-    self_similarity = cholesky[BLOCK + 1]
-    for b in range(BLOCK):
-        self_similarity[b] = residuals[b]
-    for i in range(size):
-        z = block[i * BLOCK : (i + 1) * BLOCK]
-        for b in range(BLOCK):
-            residuals[b] -= z[b] * z[b]
-    for b in range(count):
-        if is_novel(residuals[b], self_similarity[b], scalars):
-            count = b
-            break
-    if count == 0:
-        return 0
-    settle(covariance, vectors, scalars)
-    multiply_block(covariance, size, block, products)
-    innovations(block, products, size, noise[start:], count, cholesky)
-    pending_rows(products, size, cholesky, count, rows)
-    for output in range(outputs):
-        row = weights[output]
-        means = cholesky[BLOCK + 1]
-        for b in range(BLOCK):
-            means[b] = 0.0
-        for i in range(size):
-            z, weight = block[i * BLOCK : (i + 1) * BLOCK], row[i]
-            for b in range(BLOCK):
-                means[b] += weight * z[b]
-        normalized = cholesky[BLOCK + 2]
+    while start + CALM <= len(samples):
+        count = min(BLOCK, len(samples) - start)
+        residuals = cholesky[BLOCK]
+        similarities = vectors[COLUMN]
         for b in range(count):
-            mean, factors = means[b], cholesky[b]
-            for c in range(b):
-                mean += factors[c] * normalized[c]
-            error = targets[start + b, output] - mean
-            errors[start + b, output] = error
-            normalized[b] = error / factors[b]
-        for b in range(count):
-            step, pending = normalized[b], rows[b]
+            if present(program, parameters, points, vectors, scalars, samples[start + b]) < 0:
+                count = b  # the single step reports it
+                break
+            residuals[b] = similarities[size]
             for i in range(size):
-                row[i] += step * pending[i]
-    subtract_products(covariance, size, rows, count)
-    for b in range(count):
-        sizes[start + b] = size
-        observe_noise(errors[start + b], cholesky[b, b] * cholesky[b, b], scalars)
-        if residuals[b] > scalars[THRESHOLD]:
-            scalars[REFUSED] += 1.0
-        squares = 0.0
+                block[i * BLOCK + b] = similarities[i]
+        solve_block(factor, vectors[RECIPROCALS], size, block)
+        self_similarity = cholesky[BLOCK + 1]
+        for b in range(BLOCK):
+            self_similarity[b] = residuals[b]
+        for i in range(size):
+            z = block[i * BLOCK : (i + 1) * BLOCK]
+            for b in range(BLOCK):
+                residuals[b] -= z[b] * z[b]
+        for b in range(count):
+            if is_novel(residuals[b], self_similarity[b], scalars):
+                count = b
+                break
+        if count == 0:
+            break
+        settle(covariance, vectors, scalars)
+        multiply_block(covariance, size, block, products)
+        innovations(block, products, size, noise[start:], count, cholesky)
+        pending_rows(products, size, cholesky, count, rows)
         for output in range(outputs):
-            squares += targets[start + b, output] * targets[start + b, output]
-            inputs[1 + output] = errors[start + b, output]
-        explained = cholesky[b, b] * cholesky[b, b] - noise[start + b]
-        inputs[0] = relative_variance(max(residuals[b], 0.0), explained, scalars)
-        relative[start + b] = inputs[0]
-        account(squares, inputs, outputs, noise[start + b], scalars)
-    return count
+            row = weights[output]
+            means = cholesky[BLOCK + 1]
+            for b in range(BLOCK):
+                means[b] = 0.0
+            for i in range(size):
+                z, weight = block[i * BLOCK : (i + 1) * BLOCK], row[i]
+                for b in range(BLOCK):
+                    means[b] += weight * z[b]
+            normalized = cholesky[BLOCK + 2]
+            for b in range(count):
+                mean, factors = means[b], cholesky[b]
+                for c in range(b):
+                    mean += factors[c] * normalized[c]
+                error = targets[start + b, output] - mean
+                errors[start + b, output] = error
+                normalized[b] = error / factors[b]
+            for b in range(count):
+                step, pending = normalized[b], rows[b]
+                for i in range(size):
+                    row[i] += step * pending[i]
+        subtract_products(covariance, size, rows, count)
+        for b in range(count):
+            sizes[start + b] = size
+            observe_noise(errors[start + b], cholesky[b, b] * cholesky[b, b], scalars)
+            if residuals[b] > scalars[THRESHOLD]:
+                scalars[REFUSED] += 1.0
+            squares = 0.0
+            for output in range(outputs):
+                squares += targets[start + b, output] * targets[start + b, output]
+                inputs[1 + output] = errors[start + b, output]
+            explained = cholesky[b, b] * cholesky[b, b] - noise[start + b]
+            inputs[0] = relative_variance(max(residuals[b], 0.0), explained, scalars)
+            relative[start + b] = inputs[0]
+            account(squares, inputs, outputs, noise[start + b], scalars)
+        scalars[SINCE_JOINED] += count
+        start += count
+        if count < BLOCK:
+            break
+    return start
 
 
 @jit
@@ -362,65 +385,33 @@ def learn_many(
     errors: Matrix,
     relative: Vector,
     sizes: Vector,
-    block: Vector,
-    products: Vector,
-    rows: Matrix,
-    cholesky: Matrix,
 ) -> tuple[int, int]:
-    """Learn the samples from `start` on, until there is no room to grow (JOINED) or a point to prune (FULL).
+    """Learn the samples from `start` on, one by one; return the next sample and a status.
 
-    Returns the next sample and the status.
+    Stops at the end or when `learn_blocks` should take over (LEARNED), at a point to prune (FULL), or where there is
+    NO_ROOM to grow.
 
-    Requires: finite samples and targets; `block`, `products`, `rows` and `cholesky` are workspace, the latter BLOCK + 3
-    rows.
+    Requires: finite samples and targets.
     Ensures: errors[t] = y_t minus the prediction made before sample t was learned, relative[t] its u; sizes[t] the
     dictionary's size after it.
     """
-    outputs, capacity = weights.shape[0], points.shape[1]
-    calm = 0
+    outputs = weights.shape[0]
     while start < len(samples):
-        if scalars[SIZE] + 2 > capacity:
-            return start, JOINED
-        if calm >= CALM and scalars[FORGETTING] == 1.0 and start + CALM <= len(samples):
-            done = _learn_block(
-                program,
-                parameters,
-                points,
-                factor,
-                covariance,
-                vectors,
-                weights,
-                scalars,
-                inputs,
-                samples,
-                targets,
-                noise,
-                start,
-                errors,
-                relative,
-                sizes,
-                block,
-                products,
-                rows,
-                cholesky,
-            )
-            start += done
-            if done == BLOCK or start == len(samples):
-                continue
         inputs[0] = noise[start]
         for output in range(outputs):
             inputs[1 + output] = targets[start, output]
         for r in range(points.shape[0]):
             inputs[1 + outputs + r] = samples[start, r]
         status = learn_one(program, parameters, points, factor, covariance, vectors, weights, scalars, inputs)
-        if status < 0:
+        if status < 0 or status == NO_ROOM:
             return start, status
         relative[start] = inputs[0]
         for output in range(outputs):
             errors[start, output] = inputs[1 + output]
         sizes[start] = min(scalars[SIZE], scalars[MAX_SIZE])
-        calm = calm + 1 if status == LEARNED else 0
         start += 1
         if status == FULL:
             return start, FULL
+        if is_calm(scalars, len(samples) - start):
+            break
     return start, LEARNED

@@ -68,12 +68,13 @@ N_STATE_VECTORS = 4
     SEEN,
     REGULARIZED_LOSS,
     LOG_DETERMINANT,
+    SINCE_JOINED,
     NOISE_RIDGE,
     NOISE_CAP,
     NOISE_SCALE,
     NOISE_DIAGONAL,
-) = range(22)
-N_SCALARS = 22
+) = range(23)
+N_SCALARS = 23
 
 # Beyond this condition number of K the residual is rounding error: such a sample is learned, not admitted.
 CONDITION_LIMIT = 1e14

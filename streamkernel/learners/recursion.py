@@ -156,6 +156,7 @@ class Recursion:
         self._factor, self._covariance, self._second = factor, covariance, second
         self._vectors, self._state_vectors = vectors, vectors[: whitened.N_STATE_VECTORS]
         self._inputs = np.zeros(1 + outputs + len(names))
+        self._blocks: tuple[Matrix, ...] | None = None
         self._read = dictionary.reader(names)
         self._pack = dictionary.packer(1 + outputs + len(names))
         self._rest = (0.0,) if self.has_noise else ()  # the place of an output that has no target
@@ -175,6 +176,7 @@ class Recursion:
             self._inputs,
         )
         self._n_features = len(self.names)
+        self._special = bool(self._compiled.nonnegative or self._compiled.custom)
         self._core = exact if self.keep_all else noise if self.has_noise else stream
         self._learn_arguments = (*self._arguments, self._second) if self.has_noise else self._arguments
 
@@ -186,8 +188,11 @@ class Recursion:
         return kernel + self.constant if self.constant else kernel
 
     def _reserve(self) -> None:
-        if self.size + 2 > self._capacity:
-            self._prepare(self.names, 2 * self._capacity)
+        """Double the room, keeping the sample that waits in `inputs` and the columns that were computed for it."""
+        inputs, custom = self._inputs, self._vectors[len(self._vectors) - len(self._compiled.custom) :]
+        self._prepare(self.names, 2 * self._capacity)
+        self._inputs[:] = inputs
+        self._vectors[len(self._vectors) - len(custom) :, : custom.shape[1]] = custom
 
     def _adopt(self, names: tuple[Feature, ...]) -> None:
         """Take in new features: old samples had zero there."""
@@ -199,7 +204,7 @@ class Recursion:
             self._prepare(names, self._capacity)
 
     def _prepare_rewhitened(self, names: tuple[Feature, ...]) -> None:
-        """Adopt features under which the kernel itself changes, keeping the posterior of the function at the dictionary.
+        """Adopt features that change the kernel itself, keeping the posterior of the function at the dictionary.
 
         With f_D = Lu the whitened weights become L_new⁻¹L u. Points that are dependent under the new kernel are removed
         first.
@@ -276,8 +281,6 @@ class Recursion:
 
     def learn(self, x: Mapping[Feature, Any], targets: Sequence[float], weight: float = 1.0) -> None:
         """Learn one sample with one target per output; afterwards `errors` are those made before learning."""
-        if self.size + 2 > self._capacity:
-            self._reserve()
         try:
             if len(x) != self._n_features:
                 raise KeyError
@@ -287,9 +290,12 @@ class Recursion:
             plain = False
         if not plain:
             self._load(x, targets, weight)
-        if self._compiled.nonnegative or self._compiled.custom:
+        if self._special:
             self._complete(x)
         status = self._core.learn_one(*self._learn_arguments)
+        if status == stream.NO_ROOM:
+            self._reserve()
+            status = self._core.learn_one(*self._learn_arguments)
         if status < 0:
             self._explain(x, targets, weight, status)
         elif status == stream.FULL:
@@ -367,7 +373,7 @@ class Recursion:
                 other._complete(x)
                 return other
             self._load(x, [0.0] * len(self._weights), 1.0)
-        if self._compiled.nonnegative or self._compiled.custom:
+        if self._special:
             self._complete(x)
         return self
 
@@ -434,27 +440,32 @@ class Recursion:
                 self.learn(sample, targets[i].tolist(), 1.0 / spread[i])
                 errors[i], relative[i], sizes[i] = self.errors, self._inputs[0], self.size
             return errors, relative, sizes
-        start, workspace = 0, self._block_workspace(count)
+        batch = (rows, targets, spread)
+        results = (errors, relative, sizes)
+        start = 0
         while start < count:
-            if self.size + 2 > self._capacity:
-                self._reserve()
-                workspace = self._block_workspace(count)
-            results = (errors, relative, sizes)
-            start, status = self._core.learn_many(
-                *self._learn_arguments, rows, targets, spread, start, *results, *workspace
-            )
+            if self._core is stream and stream.is_calm(self._scalars, count - start):
+                start = stream.learn_blocks(*self._arguments, *batch, start, *results, *self._block_workspace())
+                if start == count:
+                    break
+            start, status = self._core.learn_many(*self._learn_arguments, *batch, start, *results)
             if status < 0:
                 row = dict(zip(merged, rows[start].tolist(), strict=True))
                 self._explain(row, targets[start].tolist(), 1.0, status)
+            if status == stream.NO_ROOM:
+                self._reserve()
             if status == stream.FULL:
                 self._shrink()
         return errors, relative, sizes
 
-    def _block_workspace(self, count: int) -> tuple[Matrix, ...]:
-        if self._core is not stream:
-            return ()
-        capacity = self._capacity if count > stream.CALM else PANEL
-        return aligned(capacity * BLOCK), aligned(capacity * BLOCK), aligned(BLOCK, capacity), aligned(BLOCK + 3, BLOCK)
+    def _block_workspace(self) -> tuple[Matrix, ...]:
+        """Room for a block of samples; kept, since a dictionary that is calm once mostly stays so."""
+        if self._blocks is None:
+            capacity = self._capacity
+            # One panel more than a power of two: rows that far apart would share their place in the first-level cache.
+            rows = aligned(BLOCK, capacity + PANEL)
+            self._blocks = aligned(capacity * BLOCK), aligned(capacity * BLOCK), rows, aligned(BLOCK + 3, BLOCK)
+        return self._blocks
 
     def predict_many(self, names: tuple[Feature, ...], samples: Matrix) -> Matrix:
         """The means of all outputs for every sample."""
