@@ -149,6 +149,8 @@ class Kernel(base.Base, abc.ABC):
     `kernel(X, Z)` is the matrix of similarities between the rows of X and Z, `kernel(X)` that of X with itself.
     """
 
+    __array_ufunc__ = None  # an array times a kernel is a mistake, not an array of kernels
+
     @abc.abstractmethod
     def _assemble(self, into: _Assembler) -> None:
         """Append this expression's postfix program."""
@@ -225,6 +227,8 @@ class Kernel(base.Base, abc.ABC):
         """∂k(x_i, z_j)/∂theta_p, an array indexed [p, i, j]."""
         left, names = _as_samples("X", X, features)
         right = left if Z is None else _as_samples("Z", Z, features)[0]
+        self.check_domain(names, left)
+        self.check_domain(names, right)
         compiled = self.compile(names)
         out = np.zeros((len(compiled.tunable), len(left), len(right)))
         points, stack = np.ascontiguousarray(right.T), compiled.stack(len(right))
@@ -263,7 +267,8 @@ class Kernel(base.Base, abc.ABC):
         return type(self) is type(other) and self._fields() == other._fields()  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
-        return hash(repr(self))
+        values = (frozenset(v.items()) if isinstance(v, Mapping) else v for _, v in self._fields())
+        return hash((type(self), *values))
 
     def __str__(self) -> str:
         return repr(self)
@@ -303,6 +308,10 @@ class _Leaf(Kernel):
     def _tuned(self) -> tuple[str, ...]:
         """The names of the positive real parameters."""
         return ()
+
+    def _boolean(self, name: str) -> None:
+        if not isinstance(getattr(self, name), bool):
+            raise TypeError(f"{type(self).__name__} {name} must be True or False, got {getattr(self, name)!r}")
 
     def _positive(self, name: str) -> None:
         self._set(name, _number(type(self).__name__, name, getattr(self, name), 0.0, strict=True))
@@ -545,6 +554,9 @@ class Spline(_Leaf):
     code: ClassVar[int] = columns.SPLINE
     two_sided: bool = False
 
+    def __post_init__(self) -> None:
+        self._boolean("two_sided")
+
     def _assemble(self, into: _Assembler) -> None:
         into.leaf(columns.SPLINE_TWO_SIDED if self.two_sided else columns.SPLINE)
         into.nonnegative |= not self.two_sided
@@ -569,6 +581,7 @@ class AnovaSpline(_Leaf):
 
     def __post_init__(self) -> None:
         self._set("order", _whole("AnovaSpline", "order", self.order))
+        self._boolean("two_sided")
 
     @property
     def depends_on_width(self) -> bool:
@@ -612,6 +625,7 @@ class Custom(_Leaf):
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"Custom function must be callable, got {self.function!r}")
+        self._boolean("vectorized")
 
     @property
     def depends_on_width(self) -> bool:
@@ -632,8 +646,8 @@ class Custom(_Leaf):
         into.custom.append(self)
 
     def __repr__(self) -> str:
-        suffix = ", vectorized=True" if self.vectorized else ""
-        return f"Custom({getattr(self.function, '__qualname__', repr(self.function))}{suffix})"
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"Custom({name if name.isidentifier() else repr(name)}{', vectorized=True' if self.vectorized else ''})"
 
 
 class _Operator(Kernel):
@@ -766,10 +780,11 @@ def parse(text: str, functions: Mapping[str, Callable[..., Any]] | None = None) 
 
     """
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        kernel = _parse_node(ast.parse(text.strip(), mode="eval").body, text, functions or {})
     except SyntaxError as error:
         raise ValueError(f"cannot read kernel {text!r}: {error.msg}") from None
-    kernel = _parse_node(tree, text, functions or {})
+    except (RecursionError, MemoryError):
+        raise ValueError(f"cannot read kernel {text[:50]!r}...: the expression is nested too deeply") from None
     if not isinstance(kernel, Kernel):
         raise ValueError(f"cannot read kernel {text!r}: a number alone is no kernel, write Constant({kernel!r})")
     return kernel
@@ -791,18 +806,19 @@ def _parse_node(node: ast.expr, text: str, functions: Mapping[str, Callable[...,
             return kind(*arguments, **keywords)
         except TypeError as error:
             raise ValueError(f"cannot read kernel {text!r}: {error}") from None
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return node.value
     raise ValueError(f"cannot read kernel {text!r}: {ast.unparse(node)!r} is none of {', '.join(sorted(_LEAVES))}")
 
 
 def _parse_custom(node: ast.Call, text: str, functions: Mapping[str, Callable[..., Any]]) -> Custom:
-    name = ast.unparse(node.args[0]) if node.args else ""
+    given = node.args[0] if node.args else None
+    name = str(given.value) if isinstance(given, ast.Constant) else ast.unparse(given) if given else ""
     if name not in functions:
         raise ValueError(
             f"cannot read kernel {text!r}: the function {name!r} is not known; pass it as functions={{{name!r}: ...}}"
         )
-    return Custom(functions[name], vectorized=any(keyword.arg == "vectorized" for keyword in node.keywords))
+    return Custom(functions[name], **{str(keyword.arg): _literal(keyword.value, text) for keyword in node.keywords})
 
 
 def _literal(node: ast.expr, text: str) -> Any:
@@ -827,8 +843,10 @@ class FrozenScales(dict[Feature, float]):
     def __setitem__(self, key: Feature, value: float) -> None:
         raise TypeError(f"kernels are immutable: cannot set the length scale of {key!r}")
 
-    def __delitem__(self, key: Feature) -> None:
-        raise TypeError(f"kernels are immutable: cannot delete the length scale of {key!r}")
+    def _refuse(self, *arguments: Any, **keywords: Any) -> Any:
+        raise TypeError("kernels are immutable: make a new one")
+
+    __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse
 
     def __reduce__(self) -> Any:
         return type(self), (dict(self),)

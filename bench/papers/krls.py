@@ -1,27 +1,26 @@
-"""KRLS by the protocols of its paper: Figure 1, Tables 2 to 5 and the laser, each beside the printed value, and beyond it.
+"""KRLS by the protocols of its paper: Figure 1, Tables 2 to 5 and the laser, beside the print, and beyond it.
 
-Engel, Mannor & Meir (2004), section 5. σ is the width of exp(−‖x − x'‖²/(2σ²)), ν the threshold; the ridge is zero on the
-paper's settings. Averages over independently drawn training sets, 50 in the paper.
+Engel, Mannor & Meir (2004), section 5. σ is the width of exp(−‖x − x'‖²/(2σ²)), ν the threshold; the ridge is zero on
+the paper's settings. Averages over independently drawn training sets, 50 in the paper.
 
 Where the paper leaves a choice, this is what is done here:
 
 - Errors of the synthetic functions are taken on noise-free test targets: Friedman-3's printed 0.09 is below the noise.
-- Friedman inputs are scaled to the unit cube, those of Boston and Comp-activ too, by the minimum and maximum of the training
-  set. Each run of these two draws another split.
-- Friedman-1: the targets lie around 14 and the printed error needs a constant in the kernel; CONSTANT is added to it there,
-  in Friedman-2 and in the two real tables, where the targets are not centered either. The other kernels are plain.
-- Friedman-2: the printed 0.18 is not in the units of the raw target, which spans 1800; the raw error is divided by
-  FRIEDMAN_2_UNIT, which makes the two comparable.
+- Friedman inputs are scaled to the unit cube, those of Boston and Comp-activ too, by the minimum and maximum of the
+  training set. Each run of these two draws another split.
+- Targets are not centered. Friedman-1's lie around 14 and its printed error needs a constant in the kernel; 1 is added
+  to the kernel there. The other kernels are plain.
+- Friedman-2: the printed 0.18 is not in the units of the raw target, which spans 1800; the raw error is divided by 14,
+  which makes the two comparable.
 - Mackey-Glass: Euler step 0.1, no discarded transient, y(t) = 0 before 0; 1000 training rows with all ten lags, the 200
-  values that follow are the test. RMSE(1) uses true lags (the nearest is four samples back), RMSE(200) is the root mean square
-  over the 200 steps of the iterated forecast.
-- Equalizer: embedding d = 2; ν = 10⁻³ (not printed; the dictionary is 2.0 % of the samples as printed); the last symbols of a
-  training set are those with all their observations.
+  values that follow are the test. RMSE(1) uses true lags (the nearest is four samples back), RMSE(200) is the root mean
+  square over the 200 steps of the iterated forecast.
+- Equalizer: embedding d = 2; ν = 10⁻³ (not printed; the dictionary is 2.0 % of the samples, as printed).
 - Laser: see `bench.papers.laser`. The error is divided by the variance of the 100 test values.
 
-Beyond the paper, parameters are chosen on training data only: for Mackey-Glass by the iterated forecast of the last 200 of the
-1000 training rows, for the equalizer by the one-step-ahead bit errors within the 500 training symbols, both averaged over the
-first ten training sets; for the laser by its three hold-outs.
+Beyond the paper, parameters are chosen on training data only: for Mackey-Glass by the iterated forecast of the last 200
+of the 1000 training rows, for the equalizer by the one-step-ahead bit errors within the 500 training symbols, both
+averaged over the first ten training sets; for the laser by its three hold-outs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """The Santa Fe laser of section 5.2.2: 100 steps from row 1000, iterated.
 
-Everything is chosen on rows 1-1000 by the paper's three hold-outs (train on rows 1-700, 1-800, 1-900; forecast the 100 that
-follow). Rows 1001 onward are read after the choice is made.
-
-Beyond the paper the grid also has a ridge, and the forecasts of the best K parameter sets are averaged; K is chosen by the
-same hold-outs. The chosen procedure is then repeated, with the same parameters, from five other rows of the continuation,
-each time trained on the 1000 rows before.
+Everything is chosen on rows 1-1000 by the paper's three hold-outs (train on rows 1-700, 1-800, 1-900; forecast the 100
+that follow). Rows 1001 onward are read after the choice is made.
 """
 
 from __future__ import annotations

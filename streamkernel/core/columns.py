@@ -169,7 +169,8 @@ def _leaf(
             out[j] = -work[j]
         _exponentials(out, count)
         for j in range(count):
-            out[j] *= 1.0 + work[j] + square * work[j] * work[j]
+            # Where the exponential is zero the polynomial may have overflowed.
+            out[j] = out[j] * (1.0 + work[j] + square * work[j] * work[j]) if out[j] > 0.0 else 0.0
     elif code == RATIONAL_QUADRATIC:
         _squared_distances(points, count, x, own, out)
         shape = own[features]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from .jit import jit, part
-from .stream import BAD_TARGET, FULL, JOINED, LEARNED, NO_ROOM, account, present, relative_variance
+from .stream import BAD_TARGET, FULL, JOINED, LARGEST_SQUARE, LEARNED, NO_ROOM, account, present, relative_variance
 from .triangular import dot, rotate_symmetric, row_start
 from .types import Matrix, Program, Vector
 from .whitened import (
@@ -95,7 +95,7 @@ def learn_one(
     noise = inputs[0] * math.exp(logarithm)
     target = inputs[1]
     error = target - dot(weights[0], projection, size)
-    if not math.isfinite(target * target + error * error):
+    if not (math.isfinite(error * error) and target * target <= LARGEST_SQUARE):
         return BAD_TARGET
     inputs[1] = error
     level = scalars[NOISE_SUM] / scalars[NOISE_WEIGHT] if scalars[NOISE_WEIGHT] >= SETTLING else 0.0
@@ -167,12 +167,14 @@ def prune(
     scalars: Vector,
     inputs: Vector,
     second: Vector,
+    block: Vector,
+    products: Vector,
 ) -> None:
     """Drop the point that matters least to the mean, from both recursions."""
     settle(covariance, vectors, scalars)
     size = int(scalars[SIZE])
     settle_noise(vectors, scalars, second)
-    index = least_important(factor, vectors, weights[:1], scalars)
+    index = least_important(factor, covariance, vectors, weights[:1], scalars, block, products)
     remove(factor, covariance, vectors, weights, scalars, index)
     rotate_symmetric(second, size, index, vectors[COSINES], vectors[SINES])
     for r in range(points.shape[0]):

@@ -42,6 +42,8 @@ from .whitened import (
 LEARNED, JOINED, FULL, NO_ROOM = 0, 1, 2, 3
 BAD_INPUT, BAD_SIMILARITY, BAD_TARGET = -1, -2, -3
 
+# Of a target; beyond it sums of squares come close to overflow.
+LARGEST_SQUARE = 1e300
 # Blocks start after this many samples in a row that did not join: earlier they would mostly be cut short.
 CALM = 16
 
@@ -124,11 +126,13 @@ def prune(
     weights: Matrix,
     scalars: Vector,
     inputs: Vector,
+    block: Vector,
+    products: Vector,
 ) -> None:
     """Drop the least important point."""
     settle(covariance, vectors, scalars)
     size = int(scalars[SIZE])
-    index = least_important(factor, vectors, weights, scalars)
+    index = least_important(factor, covariance, vectors, weights, scalars, block, products)
     remove(factor, covariance, vectors, weights, scalars, index)
     for r in range(points.shape[0]):
         row = points[r]
@@ -155,8 +159,8 @@ def errors_before(vectors: Matrix, weights: Matrix, scalars: Vector, inputs: Vec
         error = targets[output] - dot(weights[output], vectors[PROJECTION], size)
         squares += targets[output] * targets[output]
         check += error * error
-    if not math.isfinite(check):
-        return check
+    if not (math.isfinite(check) and squares <= LARGEST_SQUARE):
+        return math.inf
     for output in range(outputs):
         targets[output] -= dot(weights[output], vectors[PROJECTION], size)
     return squares

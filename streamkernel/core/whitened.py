@@ -8,8 +8,8 @@ LᵀA'α̃ `weights`.
 
     project   z = L⁻¹ k̃(x),  δ = k(x, x) − z'z,  prediction w'z                                               (2.4)
     update    g = Pz,  s = r + z'g,  w += g (y − w'z) / s,  P −= gg' / s                            (3.12), (3.13)
-    grow      L gains (z', √δ); ridge 0: P gains −g/√δ and s/δ, w gains (y − w'z)/√δ                (3.14)–(3.16)
-              ridge α > 0: P gains 0 and 1/α, w gains 0, then update with (z, √δ)
+    grow      L gains (z', √δ); with t = αs + δ, P −= gg' α/t and gains −g√δ/t and s/t, w += gα(y − w'z)/t and gains
+              √δ(y − w'z)/t; ridge α = 0 is the flat prior of the paper                             (3.14)–(3.16)
     forget    prior: P ← λP + (1−λ)/α I, w ← √λ w;  walk: P ← P + (1−λ)/α I;  α = 0: P ← P/λ
 
 The last update of P stays pending as p = g/√s (and so does forgetting, as a scale and a diagonal term): the next step's
@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 
+from .blocks import BLOCK, multiply_block, solve_block
 from .jit import inline, jit, part
 from .simd import load, multiply, multiply_add, splat, store, total, totals
 from .triangular import (
@@ -45,7 +46,7 @@ from .types import Matrix, Vector
 
 # Rows of `vectors`. The first N_STATE_VECTORS are state, the others workspace. The rows from COLUMN on are the stack on
 # which a kernel program is evaluated, so that a column is used where it was computed.
-RECIPROCALS, PENDING, INVERSE_DIAGONAL, NOISE_PENDING, PROJECTION, GAIN, COSINES, SINES, COLUMN = range(9)
+RECIPROCALS, PENDING, COEFFICIENT_VARIANCES, NOISE_PENDING, PROJECTION, GAIN, COSINES, SINES, COLUMN = range(9)
 N_STATE_VECTORS = 4
 
 # Elements of `scalars`: settings, then state; the last four belong to `noise`.
@@ -57,6 +58,7 @@ N_STATE_VECTORS = 4
     MAX_SIZE,
     SIZE,
     TRACE,
+    INVERSE_TRACE,
     IS_PENDING,
     PENDING_SCALE,
     PENDING_DIAGONAL,
@@ -73,11 +75,14 @@ N_STATE_VECTORS = 4
     NOISE_CAP,
     NOISE_SCALE,
     NOISE_DIAGONAL,
-) = range(23)
-N_SCALARS = 23
+) = range(24)
+N_SCALARS = 24
 
-# Beyond this condition number of K the residual is rounding error: such a sample is learned, not admitted.
+# Beyond this condition number of K the factor loses the digits that predictions need: a sample that would take it there
+# is learned, not admitted. It is bounded by trace(K)·trace(K⁻¹).
 CONDITION_LIMIT = 1e14
+# Points whose importance is computed anew when one of them has to leave.
+CANDIDATES = 2 * BLOCK
 # With ridge 0, P/λ grows without limit in directions that no sample excites; inflation pauses at this variance.
 VARIANCE_LIMIT = 1e12
 # The noise variance is a mean over about this many recent samples, so that errors made before the function was known
@@ -269,8 +274,24 @@ def observe_noise(errors: Vector, spread: float, scalars: Vector) -> None:
 
 @inline
 def is_novel(residual: float, self_similarity: float, scalars: Vector) -> bool:
-    """The approximate linear dependence test (2.2), and the guard of the factor's condition number."""
+    """The approximate linear dependence test (2.2), and what the condition number rules out at first sight."""
     return residual > max(scalars[THRESHOLD], (scalars[TRACE] + self_similarity) / CONDITION_LIMIT)
+
+
+@part
+def _keeps_condition(factor: Vector, vectors: Matrix, scalars: Vector, residual: float) -> bool:
+    """Whether the dictionary with the projected sample stays within the condition limit.
+
+    K⁻¹ gains (a, −1)(a, −1)'/δ with a = L⁻ᵀz.
+    """
+    size, work = int(scalars[SIZE]), vectors[COSINES]
+    solve_transposed(factor, vectors[RECIPROCALS], size, vectors[PROJECTION], work)
+    gained = (1.0 + dot(work, work, size)) / residual
+    trace = scalars[TRACE] + vectors[COLUMN, size]
+    if trace * (scalars[INVERSE_TRACE] + gained) > CONDITION_LIMIT:
+        return False
+    scalars[INVERSE_TRACE] += gained
+    return True
 
 
 @jit
@@ -294,16 +315,12 @@ def learn(
     sweep(covariance, size, pending, scalars[PENDING_SCALE], scalars[PENDING_DIAGONAL], projection, gain)
     explained = dot(projection, gain, size)
     spread = noise + explained
-    self_similarity = vectors[COLUMN, size]
-    novel = is_novel(residual, self_similarity, scalars)
+    novel = is_novel(residual, vectors[COLUMN, size], scalars) and _keeps_condition(factor, vectors, scalars, residual)
     if not novel and residual > scalars[THRESHOLD]:
         scalars[REFUSED] += 1.0
-    if novel and scalars[RIDGE] == 0.0:
-        _grow_flat(factor, covariance, vectors, weights, scalars, residual, errors, spread)
+    if novel:
+        _grow(factor, covariance, vectors, weights, scalars, residual, errors, spread)
     else:
-        if novel:
-            spread = _grow(factor, covariance, vectors, scalars, residual, spread)
-            size += 1
         normalized = 1.0 / math.sqrt(spread)
         for i in range(size):
             pending[i] = gain[i] * normalized
@@ -319,23 +336,6 @@ def learn(
 
 @part
 def _grow(
-    factor: Vector, covariance: Vector, vectors: Matrix, scalars: Vector, residual: float, spread: float
-) -> float:
-    """Admit the sample with prior variance 1/ridge; extend z and g by it and return the extended spread."""
-    size = int(scalars[SIZE])
-    length = math.sqrt(residual)
-    projection, gain = vectors[PROJECTION], vectors[GAIN]
-    append_row(factor, vectors[RECIPROCALS], size, projection, length)
-    covariance[row_start(size) + size] = 1.0 / scalars[RIDGE]
-    projection[size] = length
-    gain[size] = length / scalars[RIDGE]
-    scalars[SIZE] += 1.0
-    scalars[TRACE] += vectors[COLUMN, size]
-    return spread + residual / scalars[RIDGE]
-
-
-@part
-def _grow_flat(
     factor: Vector,
     covariance: Vector,
     vectors: Matrix,
@@ -345,66 +345,108 @@ def _grow_flat(
     errors: Vector,
     spread: float,
 ) -> None:
-    """Admit the sample with a flat prior: the new weight takes up the whole error, (3.14)–(3.16)."""
-    size = int(scalars[SIZE])
-    length = math.sqrt(residual)
-    projection, gain = vectors[PROJECTION], vectors[GAIN]
+    """Admit the sample with prior variance 1/α and learn it, in one: the limit α = 0 is (3.14)–(3.16).
+
+    Adding 1/α to the diagonal and updating afterwards would subtract numbers that are large where α is small.
+    Ensures: `vectors[PROJECTION]` is extended by the new coordinate.
+    """
+    size, ridge = int(scalars[SIZE]), scalars[RIDGE]
+    length, total = math.sqrt(residual), ridge * spread + residual
+    projection, gain, pending = vectors[PROJECTION], vectors[GAIN], vectors[PENDING]
     append_row(factor, vectors[RECIPROCALS], size, projection, length)
+    projection[size] = length
     start = row_start(size)
     row = covariance[start : start + size + 1]
     for j in range(size):
-        row[j] = -gain[j] / length
-    row[size] = spread / residual
+        row[j] = -gain[j] * length / total
+    row[size] = spread / total
     for i in range(PANEL * (size // PANEL), size):
         covariance[row_start(i) + size] = row[i]
+    normalized = math.sqrt(ridge / total)
+    for i in range(size):
+        pending[i] = gain[i] * normalized
+    pending[size] = 0.0
     for output in range(weights.shape[0]):
-        weights[output, size] = errors[output] / length
-    vectors[PENDING, :] = 0.0
-    scalars[IS_PENDING] = 0.0
+        own, step = weights[output], errors[output] / total
+        for i in range(size):
+            own[i] += ridge * step * gain[i]
+        own[size] = length * step
+    scalars[IS_PENDING] = 1.0
     scalars[SIZE] += 1.0
     scalars[TRACE] += vectors[COLUMN, size]
+    vectors[COEFFICIENT_VARIANCES, size] = math.inf
+    if ridge > 0.0:  # with a flat prior the new weight takes up the whole error, which says nothing of the noise
+        observe_noise(errors, total / ridge, scalars)
 
 
 @part
-def _add_inverse_row(factor: Vector, reciprocals: Vector, row: int, work: Vector, diagonal: Vector) -> None:
-    """Add the squares of a row of L⁻¹ to the diagonal of K̃⁻¹ = L⁻ᵀL⁻¹."""
-    for i in range(row):
-        work[i] = 0.0
-    work[row] = 1.0
-    solve_transposed(factor, reciprocals, row + 1, work, work)
-    for i in range(row + 1):
-        diagonal[i] += work[i] * work[i]
+def _evaluate(
+    factor: Vector, covariance: Vector, vectors: Matrix, size: int, chosen: Vector, block: Vector, products: Vector
+) -> None:
+    """The variances of the coefficients α̃ⱼ of up to BLOCK chosen points, over that of the noise: (L⁻ᵀPL⁻¹)ⱼⱼ."""
+    for at in range(padded(size) * BLOCK):
+        block[at] = 0.0
+    for b in range(len(chosen)):
+        block[int(chosen[b]) * BLOCK + b] = 1.0
+    solve_block(factor, vectors[RECIPROCALS], size, block)
+    multiply_block(covariance, size, block, products)
+    variances = vectors[COEFFICIENT_VARIANCES]
+    for b in range(len(chosen)):
+        variance = 0.0
+        for i in range(size):
+            variance += block[i * BLOCK + b] * products[i * BLOCK + b]
+        variances[int(chosen[b])] = variance
 
 
 @jit
-def least_important(factor: Vector, vectors: Matrix, weights: Matrix, scalars: Vector) -> int:
-    """The point whose loss moves the mean function least: the smallest α̃ⱼ² / (K̃⁻¹)ⱼⱼ.
+def least_important(
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    block: Vector,
+    products: Vector,
+) -> int:
+    """The point whose loss changes the posterior least: the smallest α̃ⱼ² / var(α̃ⱼ) (Csató & Opper 2002).
 
-    That is the squared distance between the function and its projection on the other points, in the kernel's space.
+    A point that was only just admitted has a large but uncertain coefficient; its variance says so. All variances
+    anew would cost O(m³), so the last known ones select a number of candidates, whose variances are computed. Unknown
+    ones are infinite, which makes them candidates; every m removals all are forgotten.
 
-    Requires: since the last call one point was removed by `remove` and one was added, or PRUNED is a multiple of the
-    size.
-    Ensures: `vectors[INVERSE_DIAGONAL]` is the diagonal of K̃⁻¹.
+    Requires: nothing is pending (`settle`); `block` and `products` are workspace for BLOCK columns.
     """
     size = int(scalars[SIZE])
-    reciprocals, diagonal = vectors[RECIPROCALS], vectors[INVERSE_DIAGONAL]
-    work, scores = vectors[COLUMN], vectors[GAIN]
-    # Updating the diagonal costs O(m²); a fresh start every m removals sweeps its rounding errors away.
+    variances, squares, work, chosen = vectors[COEFFICIENT_VARIANCES], vectors[SINES], vectors[COLUMN], vectors[GAIN]
     if int(scalars[PRUNED]) % size == 0:
-        diagonal[:] = 0.0
         for i in range(size):
-            _add_inverse_row(factor, reciprocals, i, work, diagonal)
-    else:
-        diagonal[size - 1] = 0.0
-        _add_inverse_row(factor, reciprocals, size - 1, work, diagonal)
-    scores[:] = 0.0
+            variances[i] = math.inf
+    squares[:] = 0.0
     for output in range(weights.shape[0]):
-        solve_transposed(factor, reciprocals, size, weights[output], work)
+        solve_transposed(factor, vectors[RECIPROCALS], size, weights[output], work)
         for i in range(size):
-            scores[i] += work[i] * work[i]
+            squares[i] += work[i] * work[i]
+    unknown = True
+    while unknown:
+        for i in range(size):
+            work[i] = squares[i] / variances[i] if variances[i] < math.inf else -1.0
+        count = min(CANDIDATES, size)
+        for b in range(count):
+            best = 0
+            for i in range(1, size):
+                if work[i] < work[best]:
+                    best = i
+            chosen[b] = best
+            work[best] = math.inf
+        for first in range(0, count, BLOCK):
+            own = chosen[first : min(first + BLOCK, count)]
+            _evaluate(factor, covariance, vectors, size, own, block, products)
+        unknown = False
+        for i in range(size):
+            unknown |= variances[i] == math.inf
     best = 0
     for i in range(1, size):
-        if scores[i] * diagonal[best] < scores[best] * diagonal[i]:
+        if squares[i] * variances[best] < squares[best] * variances[i]:
             best = i
     return best
 
@@ -417,19 +459,19 @@ def remove(factor: Vector, covariance: Vector, vectors: Matrix, weights: Matrix,
     Ensures: mean and covariance of the function at every other point are unchanged.
     """
     size = int(scalars[SIZE])
-    reciprocals, diagonal, work = vectors[RECIPROCALS], vectors[INVERSE_DIAGONAL], vectors[COLUMN]
+    reciprocals, variances, work = vectors[RECIPROCALS], vectors[COEFFICIENT_VARIANCES], vectors[COLUMN]
     start = row_start(index)
     for j in range(index + 1):
         scalars[TRACE] -= factor[start + j] * factor[start + j]
+    # K⁻¹ without the point is K⁻¹ − qq'/qⱼ with q its column.
     for i in range(padded(size)):
         work[i] = 0.0
     work[index] = 1.0
     solve(factor, reciprocals, size, work, work)
     solve_transposed(factor, reciprocals, size, work, work)
-    for i in range(size):
-        diagonal[i] -= work[i] * work[i] / work[index]
+    scalars[INVERSE_TRACE] -= dot(work, work, size) / work[index]
     for i in range(index, size - 1):
-        diagonal[i] = diagonal[i + 1]
+        variances[i] = variances[i + 1]
     cosines, sines = vectors[COSINES], vectors[SINES]
     delete_row(factor, reciprocals, size, index, cosines, sines)
     rotate_symmetric(covariance, size, index, cosines, sines)

@@ -13,14 +13,15 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from river import utils
 
+from ..core.stream import LARGEST_SQUARE
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 
-# Squares of larger targets come close to overflow.
-LARGEST_TARGET = 1e150
+LARGEST_TARGET = math.sqrt(LARGEST_SQUARE)
 
 
 def sort_names(names: Iterable[Feature]) -> tuple[Feature, ...]:
@@ -53,12 +54,18 @@ def values(names: Sequence[Feature], x: Mapping[Feature, Any]) -> Vector:
 
 def number(what: str, value: Any) -> float:
     """A finite float, or an error that says what it was meant to be."""
-    if not isinstance(value, numbers.Real | np.number | np.bool_):
+    if not isinstance(value, numbers.Real | np.number | np.bool_) or isinstance(value, np.complexfloating):
         hint = "impute it" if value is None else "encode it, for example with river's OneHotEncoder"
         raise TypeError(f"{what} is {value!r} ({type(value).__name__}), not a number: {hint}")
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
     if not math.isfinite(result):
-        raise ValueError(f"{what} is {value!r}: every value must be finite")
+        shown = (
+            repr(value) if abs(result) < math.inf or isinstance(value, float | np.floating) else "too large for a float"
+        )
+        raise ValueError(f"{what} is {shown}: every value must be finite")
     return result
 
 
@@ -87,14 +94,11 @@ def frame(X: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
         return _checked(tuple(range(array.shape[1])), array, None)
     data = utils.dataframe.into_frame(X)
     names = tuple(data.columns)
-    try:
-        array = utils.dataframe.to_numpy(data)
-    except (TypeError, ValueError):
-        for name in names:
+    for name, kind in data.schema.items():
+        if not (kind.is_numeric() or kind == nw.Boolean):
             for value in data[name].to_list():
                 number(f"feature {name!r}", value)
-        raise
-    return _checked(names, array, data)
+    return _checked(names, utils.dataframe.to_numpy(data), data)
 
 
 def _checked(names: tuple[Feature, ...], array: Matrix, data: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
@@ -116,7 +120,12 @@ def column(name: str, values: Any, length: int) -> Vector:
 
 
 def _floats(name: str, values: Any) -> Matrix:
+    """An array of floats; text and complex numbers are refused, whatever numpy would make of them."""
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must hold numbers: {error}") from None
+        array = np.asarray(values)
+    except ValueError as error:
+        raise TypeError(f"{name} must hold numbers in a regular shape: {error}") from None
+    if array.dtype.kind not in "biuf":
+        for value in array.ravel().tolist():
+            number(f"a value of {name}", value)
+    return array.astype(np.float64)

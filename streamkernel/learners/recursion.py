@@ -24,6 +24,10 @@ from ..kernels import Feature
 from . import dictionary
 
 FIRST_CAPACITY = 2 * PANEL
+# What the fast way of a sample into an array raises where the slow way should look: it adopts features or explains.
+UNUSUAL = (KeyError, TypeError, ZeroDivisionError, OverflowError, struct.error, np.exceptions.ComplexWarning)
+# Features up to here leave every kernel finite where k(x, x) is: squares and products do not overflow.
+SAFE_VALUE = 1e150
 
 
 def aligned(*shape: int) -> Matrix:
@@ -74,6 +78,29 @@ def _first_dependent(gram: Matrix) -> int | None:
             return i
         factor[i, :i], factor[i, i] = row, math.sqrt(residual)
     return None
+
+
+def _check_state(state: dict[str, Any]) -> None:
+    """Raise an error where the parts of a state do not fit together; the core would read beyond its arrays."""
+    scalars = state["scalars"]
+    if scalars.shape != (whitened.N_SCALARS,) or not 0.0 <= scalars[whitened.SIZE] < 2.0**31:
+        raise ValueError("the state's counters are not those of this release")
+    size, capacity = int(scalars[whitened.SIZE]), state["capacity"]
+    used = packed_length(-(-size // PANEL) * PANEL)
+    outputs = len(state["weights"])
+    expected = {
+        "points": (len(state["names"]), size),
+        "vectors": (whitened.N_STATE_VECTORS, size),
+        "weights": (2 if state["has_noise"] else outputs, size),
+        "factor": (used,),
+        "covariance": (0 if state["keep_all"] else used,),
+        "second": (used if state["has_noise"] else 0,),
+    }
+    for name, shape in expected.items():
+        if state[name].shape != shape or state[name].dtype != np.float64:
+            raise ValueError(f"{name} has shape {state[name].shape} where the rest of the state has {shape}")
+    if outputs < 1 or capacity % PANEL or not size < capacity:
+        raise ValueError(f"{outputs} outputs and room for {capacity} points do not go with {size} points")
 
 
 class Recursion:
@@ -232,6 +259,7 @@ class Recursion:
             self._second = pack(covariances[1], self._capacity, symmetric=True)
         self._vectors[whitened.RECIPROCALS, :size] = 1.0 / np.diagonal(factor)
         self._scalars[whitened.TRACE] = np.trace(gram)
+        self._scalars[whitened.INVERSE_TRACE] = (np.linalg.inv(factor) ** 2).sum()
         self._scalars[whitened.PRUNED] = 0.0
         self._bind()
 
@@ -249,10 +277,14 @@ class Recursion:
 
     def _gram(self, names: tuple[Feature, ...]) -> Matrix:
         """The dictionary's kernel matrix when the features are these."""
+        return self.effective_kernel(len(names))(self._points_under(names), features=names)
+
+    def _points_under(self, names: tuple[Feature, ...]) -> Matrix:
+        """The dictionary, one row a point, when the features are these."""
         points = np.zeros((self.size, len(names)))
         for r, name in enumerate(self.names):
             points[:, names.index(name)] = self._points[r, : self.size]
-        return self.effective_kernel(len(names))(points, features=names)
+        return points
 
     def _settle(self) -> None:
         """Apply what is pending to the covariances."""
@@ -284,9 +316,10 @@ class Recursion:
         try:
             if len(x) != self._n_features:
                 raise KeyError
-            self._pack(self._inputs, 0, 1.0 / weight, *targets, *self._rest, *self._read(x))
-            plain = 0.0 < weight < math.inf
-        except (KeyError, TypeError, ZeroDivisionError, struct.error):
+            noise = 1.0 / weight
+            self._pack(self._inputs, 0, noise, *targets, *self._rest, *self._read(x))
+            plain = 0.0 < noise < math.inf
+        except UNUSUAL:
             plain = False
         if not plain:
             self._load(x, targets, weight)
@@ -311,7 +344,7 @@ class Recursion:
         if self.keep_all:
             exact.drop_oldest(*self._arguments)
         else:
-            self._core.prune(*self._learn_arguments)
+            self._core.prune(*self._learn_arguments, *self._block_workspace()[:2])
 
     def _load(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any) -> None:
         """The slow way of a sample into `inputs`: features may be new or absent, values may be bad."""
@@ -320,7 +353,7 @@ class Recursion:
         if any(name not in names for name in x):
             names = dictionary.sort_names({*names, *x})
             row = dictionary.values(names, x)
-            self._check_domain(names, row)
+            self._check_similarities(names, row, x)
             self._adopt(names)
         else:
             row = dictionary.values(names, x)
@@ -336,6 +369,15 @@ class Recursion:
 
     def _check_domain(self, names: tuple[Feature, ...], row: Vector) -> None:
         self.effective_kernel(len(names)).check_domain(names, row[None])
+
+    def _check_similarities(self, names: tuple[Feature, ...], row: Vector, x: Mapping[Feature, Any]) -> None:
+        """Raise the error that a sample with new features would raise once they are adopted."""
+        kernel = self.effective_kernel(len(names))
+        points = np.vstack([self._points_under(names), row])
+        with np.errstate(over="ignore", invalid="ignore"):
+            column = kernel(points, row[None], features=names)[:, 0]
+        if not np.isfinite(column).all() or column[-1] < 0.0:
+            self._explain(x, (), 1.0, stream.BAD_SIMILARITY)
 
     def _explain(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any, status: int) -> None:
         """Raise the error that a negative status stands for."""
@@ -366,7 +408,7 @@ class Recursion:
             if len(x) != self._n_features:
                 raise KeyError
             self._pack(self._inputs, 0, 1.0, *[0.0] * len(self._weights), *self._read(x))
-        except (KeyError, TypeError, struct.error):
+        except UNUSUAL:
             if any(name not in self.names for name in x):
                 other = copy.deepcopy(self)
                 other._load(x, [0.0] * len(self._weights), 1.0)
@@ -432,6 +474,31 @@ class Recursion:
             i = int(np.argmin(np.isfinite(similarities) & (similarities >= 0.0)))
             row = dict(zip(merged, rows[i].tolist(), strict=True))
             self._explain(row, (), 1.0, stream.BAD_SIMILARITY)
+        if np.abs(rows).max(initial=0.0) <= SAFE_VALUE and not self._compiled_for(merged).custom:
+            return self._learn_rows(merged, rows, targets, spread, errors, relative, sizes)
+        # A similarity may turn out to be no number in the middle of the batch: then nothing must have been learned.
+        before = self.__getstate__()
+        try:
+            return self._learn_rows(merged, rows, targets, spread, errors, relative, sizes)
+        except Exception:
+            self.__setstate__(before)
+            raise
+
+    def _compiled_for(self, names: tuple[Feature, ...]) -> kernels.Compiled:
+        return self._compiled if names == self.names else self.effective_kernel(len(names)).compile(names)
+
+    def _learn_rows(
+        self,
+        merged: tuple[Feature, ...],
+        rows: Matrix,
+        targets: Matrix,
+        spread: Vector,
+        errors: Matrix,
+        relative: Vector,
+        sizes: Vector,
+    ) -> tuple[Matrix, Vector, Vector]:
+        """Learn checked rows whose columns are the features `merged`."""
+        count = len(rows)
         if merged != self.names:
             self._adopt(merged)
         if self._compiled.custom:
@@ -614,6 +681,7 @@ class Recursion:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        _check_state(state)
         self.keep_all, self.has_noise, self._second = state["keep_all"], state["has_noise"], state["second"]
         self.kernel, self.constant = state["kernel"], state["constant"]
         self.names, self._scalars = state["names"], state["scalars"]

@@ -1,0 +1,270 @@
+"""Slow, dense, obvious references for what the library computes fast."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import config
+from scipy import linalg
+
+JIT = not config.DISABLE_JIT
+CONDITION_LIMIT = 1e14
+
+
+# Kernels --------------------------------------------------------------------------------------------------------------
+
+
+def distance(x: Any, z: Any, scale: Any = 1.0) -> float:
+    return math.sqrt(sum(((a - b) / s) ** 2 for a, b, s in zip(x, z, np.broadcast_to(scale, len(x)), strict=True)))
+
+
+def rbf(x: Any, z: Any, scale: Any) -> float:
+    return math.exp(-(distance(x, z, scale) ** 2) / 2.0)
+
+
+def laplacian(x: Any, z: Any, scale: Any) -> float:
+    return math.exp(-distance(x, z, scale))
+
+
+def matern32(x: Any, z: Any, scale: Any) -> float:
+    r = math.sqrt(3.0) * distance(x, z, scale)
+    return (1.0 + r) * math.exp(-r)
+
+
+def matern52(x: Any, z: Any, scale: Any) -> float:
+    r = math.sqrt(5.0) * distance(x, z, scale)
+    return (1.0 + r + r * r / 3.0) * math.exp(-r)
+
+
+def rational_quadratic(x: Any, z: Any, scale: Any, shape: float) -> float:
+    return float((1.0 + distance(x, z, scale) ** 2 / (2.0 * shape)) ** -shape)
+
+
+def periodic(x: Any, z: Any, scale: Any, period: float) -> float:
+    scales = np.broadcast_to(scale, len(x))
+    return math.exp(
+        -2.0 * sum(math.sin(math.pi * (a - b) / period) ** 2 / s**2 for a, b, s in zip(x, z, scales, strict=True))
+    )
+
+
+def linear(x: Any, z: Any) -> float:
+    return float(sum(a * b for a, b in zip(x, z, strict=True)))
+
+
+def polynomial(x: Any, z: Any, degree: int, offset: float = 1.0, scale: float = 1.0) -> float:
+    return float((scale * linear(x, z) + offset) ** degree)
+
+
+def spline_1d(x: float, z: float) -> float:
+    """1 + xz + ∫₀^∞ (x − t)₊ (z − t)₊ dt, the integral by quadrature; on each side of zero its own."""
+    value = 1.0 + x * z
+    if x * z > 0.0:
+        a, b = abs(x), abs(z)
+        nodes, weights = np.polynomial.legendre.leggauss(4)
+        half = min(a, b) / 2.0
+        t = half * (nodes + 1.0)
+        value += half * float(weights @ ((a - t) * (b - t)))
+    return value
+
+
+def spline(x: Any, z: Any) -> float:
+    return math.prod(spline_1d(a, b) for a, b in zip(x, z, strict=True))
+
+
+def anova(x: Any, z: Any, order: int) -> float:
+    factors = [spline_1d(a, b) for a, b in zip(x, z, strict=True)]
+    return sum(math.prod(chosen) for chosen in itertools.combinations(factors, order))
+
+
+def gram(function: Callable[[Any, Any], float], X: Any, Z: Any) -> Any:
+    return np.array([[function(x, z) for z in Z] for x in X]).reshape(len(X), len(Z))
+
+
+# The dictionary and the least-squares problem -------------------------------------------------------------------------
+
+
+class Projection:
+    """The online ALD projection of a stream in whitened coordinates.
+
+    `K` holds the similarities of all samples. Row t of `Z` is the projection of sample t on the dictionary of its time,
+    followed by zeros; K_D = LL'.
+    """
+
+    def __init__(self, K: Any, threshold: float) -> None:
+        self.indices: list[int] = []
+        self.residuals = []
+        L = np.zeros((0, 0))
+        rows, trace = [], 0.0
+        for t in range(len(K)):
+            c = K[self.indices, t]
+            z = linalg.solve_triangular(L, c, lower=True) if len(c) else c
+            residual = max(K[t, t] - z @ z, 0.0)
+            self.residuals.append(residual)
+            if residual > max(threshold, (trace + K[t, t]) / CONDITION_LIMIT):
+                m = len(L)
+                L = np.block([[L, np.zeros((m, 1))], [z[None], np.array([[math.sqrt(residual)]])]])
+                z = np.append(z, math.sqrt(residual))
+                trace += K[t, t]
+                self.indices.append(t)
+            rows.append(z)
+        self.L = L
+        self.Z = np.zeros((len(K), len(L)))
+        for t, z in enumerate(rows):
+            self.Z[t, : len(z)] = z
+        self.sizes = np.array([len(z) for z in rows])
+
+    def whiten(self, columns: Any) -> Any:
+        """Rows z(x) for similarities `columns[j, i]` of dictionary point j to sample i."""
+        return linalg.solve_triangular(self.L, columns, lower=True).T
+
+
+def least_squares(Z: Any, y: Any, ridge: float = 0.0, weights: Any = None) -> Any:
+    """argmin Σ w_t (y_t − z_t'u)² + ridge ‖u‖² by orthogonal factorization."""
+    root = np.ones(len(Z)) if weights is None else np.sqrt(weights)
+    left, right = root[:, None] * Z, root.reshape(-1, *[1] * (np.ndim(y) - 1)) * y
+    if ridge > 0.0:
+        left = np.vstack([left, math.sqrt(ridge) * np.eye(Z.shape[1])])
+        right = np.concatenate([right, np.zeros((Z.shape[1], *np.shape(y)[1:]))])
+    Q, R = np.linalg.qr(left)
+    return linalg.solve_triangular(R, Q.T @ right)
+
+
+class StreamingQR:
+    """Least squares over more rows than fit into memory: the triangular factor of [Z, y], updated chunk by chunk."""
+
+    def __init__(self, columns: int) -> None:
+        self.R = np.zeros((0, columns + 1))
+
+    def add(self, Z: Any, y: Any) -> None:
+        self.R = np.linalg.qr(np.vstack([self.R, np.column_stack([Z, y])]), mode="r")
+
+    def solve(self) -> Any:
+        m = self.R.shape[1] - 1
+        return linalg.solve_triangular(self.R[:m, :m], self.R[:m, m])
+
+
+class Table1:
+    """The KRLS recursion as printed, with explicit inverses: right where the kernel matrix is well conditioned."""
+
+    def __init__(self, kernel: Callable[[Any, Any], Any], threshold: float) -> None:
+        self.kernel, self.threshold = kernel, threshold
+        self.points: list[Any] = []
+
+    def learn(self, x: Any, y: float) -> None:
+        k_tt = self.kernel([x], [x])[0, 0]
+        if not self.points:
+            self.points, self.K_inverse = [x], np.array([[1.0 / k_tt]])
+            self.alpha, self.P = np.array([y / k_tt]), np.eye(1)
+            return
+        k = self.kernel(self.points, [x])[:, 0]
+        a = self.K_inverse @ k
+        delta = k_tt - k @ a
+        error = y - k @ self.alpha
+        if delta > self.threshold:
+            m = len(a)
+            self.points.append(x)
+            inverse = np.block([[delta * self.K_inverse + np.outer(a, a), -a[:, None]], [-a[None], np.ones((1, 1))]])
+            self.K_inverse = inverse / delta  # (3.14)
+            self.P = np.block([[self.P, np.zeros((m, 1))], [np.zeros((1, m)), np.ones((1, 1))]])  # (3.15)
+            self.alpha = np.append(self.alpha - a / delta * error, error / delta)  # (3.16)
+        else:
+            q = self.P @ a / (1.0 + a @ self.P @ a)
+            self.P = self.P - np.outer(q, a @ self.P)  # (3.12)
+            self.alpha = self.alpha + self.K_inverse @ q * error  # (3.13)
+
+    def predict(self, X: Any) -> Any:
+        return self.kernel(X, self.points) @ self.alpha
+
+
+# The Bayesian filter --------------------------------------------------------------------------------------------------
+
+
+class Filter:
+    """A dense Kalman filter on the whitened weights: update with a sample, then let time pass.
+
+    Where ridge is 0 the prior is flat, and the same posterior is a least-squares problem with weights λ^age.
+    """
+
+    def __init__(self, ridge: float, forgetting: float = 1.0, walk: bool = False) -> None:
+        self.ridge, self.forgetting, self.walk = ridge, forgetting, walk
+        self.mean, self.P = np.zeros(0), np.zeros((0, 0))
+        self.rows: list[tuple[Any, float, float]] = []
+
+    def step(self, z: Any, y: float, noise: float = 1.0) -> None:
+        """Take in target y of a sample with projection z; a longer z than before brings in a new point."""
+        m, grown = len(z), len(z) - len(self.mean)
+        if self.ridge > 0.0:
+            self.mean = np.append(self.mean, np.zeros(grown))
+            if grown:
+                self.P = linalg.block_diag(self.P, np.eye(grown) / self.ridge)[-m:, -m:]
+            gain = self.P @ z / (noise + z @ self.P @ z)
+            self.mean = self.mean + gain * (y - z @ self.mean)
+            keep = np.eye(m) - np.outer(gain, z)
+            self.P = keep @ self.P @ keep.T + noise * np.outer(gain, gain)  # Joseph's form
+            drift = (1.0 - self.forgetting) / self.ridge * np.eye(m)
+            if self.walk:
+                self.P = self.P + drift
+            else:
+                self.P = self.forgetting * self.P + drift
+                self.mean = math.sqrt(self.forgetting) * self.mean
+        else:
+            self.rows.append((z, y, noise))
+            Z = np.array([np.append(row, np.zeros(m - len(row))) for row, _, _ in self.rows])
+            ages = np.arange(len(Z))[::-1]
+            weights = self.forgetting**ages / np.array([noise for _, _, noise in self.rows])
+            self.mean = least_squares(Z, np.array([y for _, y, _ in self.rows]), weights=weights)
+            R = np.linalg.qr(np.sqrt(weights)[:, None] * Z, mode="r")
+            inverse = linalg.solve_triangular(R, np.eye(m))
+            self.P = inverse @ inverse.T / self.forgetting
+
+
+def marginalize(L: Any, mean: Any, P: Any, keep: Any) -> tuple[Any, Any, Any]:
+    """Drop points: the factor of what is left of K = LL', and the posterior of f_D = Lu there, whitened again."""
+    factor = np.linalg.cholesky((L @ L.T)[np.ix_(keep, keep)])
+    change = linalg.solve_triangular(factor, L[keep], lower=True)
+    return factor, change @ mean, change @ P @ change.T
+
+
+def importances(K: Any, coefficients: Any) -> Any:
+    """For each point, the squared distance in the kernel's space between f and its projection on the others' span."""
+    scores = []
+    for j in range(len(K)):
+        others = [i for i in range(len(K)) if i != j]
+        projected = np.linalg.solve(K[np.ix_(others, others)], K[others] @ coefficients)
+        change = coefficients.copy()
+        change[others] -= projected
+        scores.append(change @ K @ change)
+    return np.array(scores)
+
+
+# Packed matrices ------------------------------------------------------------------------------------------------------
+
+
+def packed(dense: Any, capacity: int, symmetric: bool) -> Any:
+    """A lower triangular or symmetric matrix in panels of eight rows, each as wide as its panel's last row."""
+    parts = []
+    for i in range(capacity):
+        row = np.zeros(8 * (i // 8 + 1))
+        if i < len(dense):
+            width = min(len(dense), len(row)) if symmetric else i + 1
+            row[:width] = dense[i, :width]
+        parts.append(row)
+    return np.concatenate(parts)
+
+
+def unpacked(packed_matrix: Any, size: int, symmetric: bool) -> Any:
+    """The dense form of `packed`."""
+    dense, at = np.zeros((size, size)), 0
+    for i in range(size):
+        dense[i, : i + 1] = packed_matrix[at : at + i + 1]
+        at += 8 * (i // 8 + 1)
+    return dense + np.tril(dense, -1).T if symmetric else dense
+
+
+def random_positive_definite(rng: Any, size: int, scale: float = 1.0) -> Any:
+    factor = rng.standard_normal((size, size + 3)) / math.sqrt(size + 3)
+    return scale * (factor @ factor.T + 0.05 * np.eye(size))
