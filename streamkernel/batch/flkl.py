@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -60,11 +60,11 @@ PENALTY_RANGE = (1e-6, 1e9)
 # The simplex search over ln λ and ln μ: its first step, and the change of a logarithm and of the criterion that end
 # it. The criterion is flat about its minimum (Figure 1(b)): a finer search changes no decision.
 FIRST_STEP = 2.0
-LOG_TOLERANCE = 0.3
+LOG_TOLERANCE = 0.5
 CRITERION_TOLERANCE = 2e-3
 MOST_EVALUATIONS = 40
 # Decrease of (5), relative to its start, that ends the descent on θ.
-TOLERANCE = 1e-5
+TOLERANCE = 1e-4
 
 
 def training_criterion(theta: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float) -> tuple[float, Vector]:
@@ -91,21 +91,24 @@ def training_criterion(theta: Vector, X: Matrix, targets: Matrix, ridge: float, 
 
 def learn_scales(start: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float) -> Vector:
     """The θ ≥ 0 that the descent on eq. (5) reaches from `start`, in units of the start: of θ, and of the criterion."""
-    unit, worst = float(start.mean()), training_criterion(start, X, targets, ridge, penalty)[0]
+    unit, first = float(start.max()) or 1.0, training_criterion(start, X, targets, ridge, penalty)[0]
 
     def criterion(scaled: Vector) -> tuple[float, Vector]:
         value, slope = training_criterion(scaled * unit, X, targets, ridge, penalty)
-        return value / worst, slope * (unit / worst)
+        return value / first, slope * (unit / first)
 
     bounds = [(0.0, None)] * len(start)
     options = {"ftol": TOLERANCE, "gtol": 0.0}
-    found = optimize.minimize(criterion, start / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return np.asarray(found.x * unit)
+    found = optimize.minimize(criterion, start / unit, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+    return np.asarray(found * unit)
 
 
-def learn_folds(start: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float, folds: Folds) -> list[Vector]:
-    """For each fold, the scales learned from the others."""
-    return [learn_scales(start, X[kept], targets[kept], ridge, penalty) for kept in _complements(folds)]
+def learn_folds(
+    starts: Sequence[Vector], X: Matrix, targets: Matrix, ridge: float, penalty: float, folds: Folds
+) -> list[Vector]:
+    """For each fold, the scales learned from the other folds."""
+    pairs = zip(starts, _complements(folds), strict=True)
+    return [learn_scales(start, X[kept], targets[kept], ridge, penalty) for start, kept in pairs]
 
 
 def predict_folds(thetas: list[Vector], X: Matrix, targets: Matrix, ridge: float, folds: Folds) -> Matrix:
@@ -119,26 +122,31 @@ def predict_folds(thetas: list[Vector], X: Matrix, targets: Matrix, ridge: float
 
 def select_regularization(
     start: Vector, X: Matrix, targets: Matrix, ridge: float, fixed: tuple[float | None, float | None], folds: Folds
-) -> tuple[float, float]:
+) -> tuple[float, float, Vector]:
     """The λ and μ of least k-fold squared error (§2.2), by the Nelder-Mead simplex on their logarithms.
 
-    The scales are learned anew in each fold, so only two numbers are fitted to the criterion. `ridge` is where the
-    search for λ starts; what is not None in `fixed` stays.
+    The scales are learned anew in each fold, so only two numbers are fitted to the criterion. The descent in a fold
+    begins where it ended for the best λ and μ so far, the first time at `start`; the mean over the folds of where it
+    ended at last is returned too. `ridge` is where the search for λ starts; what is not None in `fixed` stays.
     """
     free = np.array([value is None for value in fixed])
     point = np.log([fixed[0] or ridge, fixed[1] or 1.0])
+    best_value, best_thetas = np.inf, [start] * len(folds)
 
     def criterion(logarithms: Vector) -> float:
+        nonlocal best_value, best_thetas
         point[free] = logarithms
         level, penalty = np.exp(point)
-        predictions = predict_folds(learn_folds(start, X, targets, level, penalty, folds), X, targets, level, folds)
-        return 0.5 * float(((targets - predictions) ** 2).sum())
+        thetas = learn_folds(best_thetas, X, targets, level, penalty, folds)
+        value = 0.5 * float(((targets - predict_folds(thetas, X, targets, level, folds)) ** 2).sum())
+        if value < best_value:
+            best_value, best_thetas = value, thetas
+        return value
 
     ridges = (ridge, RIDGE_START) if free[0] else (1.0,)
     penalties = PENALTY_STARTS if free[1] else (1.0,)
     first = min((np.log(pair)[free] for pair in itertools.product(ridges, penalties)), key=criterion)
     simplex = np.vstack([first, first + FIRST_STEP * np.diag([1.0, -1.0])[np.ix_(free, free)]])
-    tolerance = CRITERION_TOLERANCE * criterion(first)
     found = optimize.minimize(
         criterion,
         first,
@@ -147,12 +155,12 @@ def select_regularization(
         options={
             "initial_simplex": simplex,
             "xatol": LOG_TOLERANCE,
-            "fatol": tolerance,
+            "fatol": CRITERION_TOLERANCE * best_value,
             "maxfev": MOST_EVALUATIONS,
         },
     )
     point[free] = found.x
-    return float(np.exp(point[0])), float(np.exp(point[1]))
+    return float(np.exp(point[0])), float(np.exp(point[1])), np.mean(best_thetas, axis=0)
 
 
 class FirstLevel(NamedTuple):
@@ -189,8 +197,8 @@ def first_level(
 
     if ridge is None or penalty is None:
         fixed = (ridge, penalty)
-        ridge, penalty = select_regularization(start, X, targets, start_ridge, fixed, selection_folds)
-    thetas = learn_folds(start, X, targets, ridge, penalty, outer_folds)
+        ridge, penalty, start = select_regularization(start, X, targets, start_ridge, fixed, selection_folds)
+    thetas = learn_folds([start] * len(outer_folds), X, targets, ridge, penalty, outer_folds)
     held_out = {
         "learned": predict_folds(thetas, X, targets, ridge, outer_folds),
         "common": predict_folds([common] * len(outer_folds), X, targets, start_ridge, outer_folds),

@@ -250,18 +250,30 @@ def predict_rows(
 
 
 @jit
-def predict_block(
-    factor: Vector, vectors: Matrix, weights: Matrix, size: int, block: Vector, means: Matrix, count: int
-) -> None:
-    """means[b] = w'L⁻¹ column b of `block`, for the first `count` columns; `block` is overwritten."""
-    solve_block(factor, vectors[RECIPROCALS], size, block)
-    for output in range(weights.shape[0]):
-        row = weights[output]
-        for b in range(count):
-            means[b, output] = 0.0
-        for i in range(size):
-            for b in range(count):
-                means[b, output] += row[i] * block[i * BLOCK + b]
+def predict_many(
+    program: Program,
+    parameters: Vector,
+    points: Matrix,
+    factor: Vector,
+    covariance: Vector,
+    vectors: Matrix,
+    weights: Matrix,
+    scalars: Vector,
+    inputs: Vector,
+    samples: Matrix,
+    means: Matrix,
+) -> int:
+    """`predict` for every row of `samples`; return the first row that cannot be used, or their number."""
+    outputs = weights.shape[0]
+    for t in range(len(samples)):
+        for r in range(points.shape[0]):
+            inputs[1 + outputs + r] = samples[t, r]
+        mean = predict(program, parameters, points, factor, covariance, vectors, weights, scalars, inputs)
+        if mean != mean:
+            return t
+        for output in range(outputs):
+            means[t, output] = inputs[1 + output]
+    return len(samples)
 
 
 @jit

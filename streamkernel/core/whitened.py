@@ -58,7 +58,6 @@ N_STATE_VECTORS = 4
     MAX_SIZE,
     SIZE,
     TRACE,
-    INVERSE_TRACE,
     IS_PENDING,
     PENDING_SCALE,
     PENDING_DIAGONAL,
@@ -75,12 +74,12 @@ N_STATE_VECTORS = 4
     NOISE_CAP,
     NOISE_SCALE,
     NOISE_DIAGONAL,
-) = range(24)
-N_SCALARS = 24
+) = range(23)
+N_SCALARS = 23
 
-# Beyond this condition number of K the factor loses the digits that predictions need: a sample that would take it there
-# is learned, not admitted. It is bounded by trace(K)·trace(K⁻¹).
-CONDITION_LIMIT = 1e14
+# A residual below trace(K) over this is rounding error: such a sample is learned, not admitted. It keeps the factor's
+# pivots, and so about the condition number of K, within this ratio.
+PIVOT_LIMIT = 1e14
 # Points whose importance is computed anew when one of them has to leave.
 CANDIDATES = 2 * BLOCK
 # With ridge 0, P/λ grows without limit in directions that no sample excites; inflation pauses at this variance.
@@ -274,24 +273,8 @@ def observe_noise(errors: Vector, spread: float, scalars: Vector) -> None:
 
 @inline
 def is_novel(residual: float, self_similarity: float, scalars: Vector) -> bool:
-    """The approximate linear dependence test (2.2), and what the condition number rules out at first sight."""
-    return residual > max(scalars[THRESHOLD], (scalars[TRACE] + self_similarity) / CONDITION_LIMIT)
-
-
-@part
-def _keeps_condition(factor: Vector, vectors: Matrix, scalars: Vector, residual: float) -> bool:
-    """Whether the dictionary with the projected sample stays within the condition limit.
-
-    K⁻¹ gains (a, −1)(a, −1)'/δ with a = L⁻ᵀz.
-    """
-    size, work = int(scalars[SIZE]), vectors[COSINES]
-    solve_transposed(factor, vectors[RECIPROCALS], size, vectors[PROJECTION], work)
-    gained = (1.0 + dot(work, work, size)) / residual
-    trace = scalars[TRACE] + vectors[COLUMN, size]
-    if trace * (scalars[INVERSE_TRACE] + gained) > CONDITION_LIMIT:
-        return False
-    scalars[INVERSE_TRACE] += gained
-    return True
+    """The approximate linear dependence test (2.2), and whether the residual is more than rounding error."""
+    return residual > max(scalars[THRESHOLD], (scalars[TRACE] + self_similarity) / PIVOT_LIMIT)
 
 
 @jit
@@ -315,7 +298,7 @@ def learn(
     sweep(covariance, size, pending, scalars[PENDING_SCALE], scalars[PENDING_DIAGONAL], projection, gain)
     explained = dot(projection, gain, size)
     spread = noise + explained
-    novel = is_novel(residual, vectors[COLUMN, size], scalars) and _keeps_condition(factor, vectors, scalars, residual)
+    novel = is_novel(residual, vectors[COLUMN, size], scalars)
     if not novel and residual > scalars[THRESHOLD]:
         scalars[REFUSED] += 1.0
     if novel:
@@ -459,17 +442,10 @@ def remove(factor: Vector, covariance: Vector, vectors: Matrix, weights: Matrix,
     Ensures: mean and covariance of the function at every other point are unchanged.
     """
     size = int(scalars[SIZE])
-    reciprocals, variances, work = vectors[RECIPROCALS], vectors[COEFFICIENT_VARIANCES], vectors[COLUMN]
+    reciprocals, variances = vectors[RECIPROCALS], vectors[COEFFICIENT_VARIANCES]
     start = row_start(index)
     for j in range(index + 1):
         scalars[TRACE] -= factor[start + j] * factor[start + j]
-    # K⁻¹ without the point is K⁻¹ − qq'/qⱼ with q its column.
-    for i in range(padded(size)):
-        work[i] = 0.0
-    work[index] = 1.0
-    solve(factor, reciprocals, size, work, work)
-    solve_transposed(factor, reciprocals, size, work, work)
-    scalars[INVERSE_TRACE] -= dot(work, work, size) / work[index]
     for i in range(index, size - 1):
         variances[i] = variances[i + 1]
     cosines, sines = vectors[COSINES], vectors[SINES]

@@ -22,6 +22,7 @@ from ..core.types import Matrix, Vector
 from ..kernels import Feature
 
 LARGEST_TARGET = math.sqrt(LARGEST_SQUARE)
+SMALLEST_WEIGHT = 1e-300  # 1/w is finite above
 
 
 def sort_names(names: Iterable[Feature]) -> tuple[Feature, ...]:
@@ -54,7 +55,7 @@ def values(names: Sequence[Feature], x: Mapping[Feature, Any]) -> Vector:
 
 def number(what: str, value: Any) -> float:
     """A finite float, or an error that says what it was meant to be."""
-    if not isinstance(value, numbers.Real | np.number | np.bool_) or isinstance(value, np.complexfloating):
+    if not _is_number(value):
         hint = "impute it" if value is None else "encode it, for example with river's OneHotEncoder"
         raise TypeError(f"{what} is {value!r} ({type(value).__name__}), not a number: {hint}")
     try:
@@ -80,7 +81,7 @@ def target(value: Any) -> float:
 def noise(weight: Any) -> float:
     """The relative noise variance 1/w of a sample of weight w > 0."""
     result = number("weight w", weight)
-    if result <= 0.0 or not math.isfinite(1.0 / result):
+    if result <= SMALLEST_WEIGHT:
         raise ValueError(f"weight w is {weight!r}: it must be positive (leave samples of weight zero out)")
     return 1.0 / result
 
@@ -88,7 +89,7 @@ def noise(weight: Any) -> float:
 def frame(X: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
     """The column names, the numbers and the narwhals frame (None for an array) of what `learn_many` takes."""
     if isinstance(X, np.ndarray | list | tuple):
-        array = _floats("X", X)
+        array = _floats("X", X, lambda index: f"in X feature {index[-1]!r}" if index else "X")
         if array.ndim != 2:
             raise ValueError(f"X must have two dimensions (samples, features), got shape {array.shape}")
         return _checked(tuple(range(array.shape[1])), array, None)
@@ -96,8 +97,7 @@ def frame(X: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
     names = tuple(data.columns)
     for name, kind in data.schema.items():
         if not (kind.is_numeric() or kind == nw.Boolean):
-            for value in data[name].to_list():
-                number(f"feature {name!r}", value)
+            _refuse_others(f"feature {name!r}", data[name].to_list())
     return _checked(names, utils.dataframe.to_numpy(data), data)
 
 
@@ -119,13 +119,25 @@ def column(name: str, values: Any, length: int) -> Vector:
     return array
 
 
-def _floats(name: str, values: Any) -> Matrix:
+def _floats(name: str, values: Any, what: Callable[[tuple[int, ...]], str] | None = None) -> Matrix:
     """An array of floats; text and complex numbers are refused, whatever numpy would make of them."""
     try:
         array = np.asarray(values)
     except ValueError as error:
         raise TypeError(f"{name} must hold numbers in a regular shape: {error}") from None
     if array.dtype.kind not in "biuf":
-        for value in array.ravel().tolist():
-            number(f"a value of {name}", value)
+        table = np.asarray(values, dtype=object)
+        for index in np.ndindex(table.shape[1:]):
+            _refuse_others(what(index) if what else name, table[:, *index].tolist())
     return array.astype(np.float64)
+
+
+def _refuse_others(what: str, values: list[Any]) -> None:
+    """Raise an error that shows the value which is not a number, if there is one."""
+    bad = [value for value in values if not _is_number(value)]
+    for value in [v for v in bad if isinstance(v, complex) and v.imag] or bad:
+        number(what, value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real | np.number | np.bool_) and not isinstance(value, np.complexfloating)

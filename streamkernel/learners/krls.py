@@ -33,8 +33,8 @@ class KRLS(StreamingRegressor):
         follows the number of features, and suits inputs of unit variance, such as a `StandardScaler` gives.
     threshold
         ν. A sample joins when its squared distance in the kernel's space to the span of the dictionary exceeds it.
-        Smaller is more accurate and slower. An admission that would take the condition number of the kernel matrix
-        beyond 1e14 is refused (the sample is learned all the same) and counted in `refused`.
+        Smaller is more accurate and slower. A distance below 1e-14 of the trace of the kernel matrix is rounding error:
+        such a sample does not join (it is learned all the same), and is counted in `refused`.
     ridge
         α, the weight of ‖f‖² in the squared error, and the variance of the noise relative to that of the function.
     forgetting
@@ -45,8 +45,9 @@ class KRLS(StreamingRegressor):
         like a random walk and keeps the mean. With `ridge=0` both divide the precision by λ. Which is better depends on
         the stream.
     max_size
-        The most points that the dictionary may have. When one more joins, the one whose loss changes the function least
-        leaves.
+        The most points that the dictionary may have. When one more joins, the one whose loss changes the posterior
+        least leaves. Give a ridge too: without one a newcomer fits its own noise exactly, and a full dictionary that
+        goes on changing does not recover from that.
 
     Examples
     --------

@@ -69,12 +69,12 @@ def _transformed(packed: Vector, size: int, change: Matrix) -> Matrix:
 
 
 def _first_dependent(gram: Matrix) -> int | None:
-    """The first point that is a combination of those before it, as far as the condition limit can tell."""
+    """The first point that is a combination of those before it, as far as rounding errors let one tell."""
     factor = np.zeros_like(gram)
     for i in range(len(gram)):
         row = np.linalg.solve(factor[:i, :i], gram[:i, i])
         residual = gram[i, i] - row @ row
-        if residual <= np.trace(gram) / whitened.CONDITION_LIMIT:
+        if residual <= np.trace(gram) / whitened.PIVOT_LIMIT:
             return i
         factor[i, :i], factor[i, i] = row, math.sqrt(residual)
     return None
@@ -259,7 +259,6 @@ class Recursion:
             self._second = pack(covariances[1], self._capacity, symmetric=True)
         self._vectors[whitened.RECIPROCALS, :size] = 1.0 / np.diagonal(factor)
         self._scalars[whitened.TRACE] = np.trace(gram)
-        self._scalars[whitened.INVERSE_TRACE] = (np.linalg.inv(factor) ** 2).sum()
         self._scalars[whitened.PRUNED] = 0.0
         self._bind()
 
@@ -457,7 +456,7 @@ class Recursion:
             dictionary.target(targets[i][np.argmax(np.abs(targets[i]))])
         spread = np.ones(count)
         if weights is not None:
-            for weight in weights[~(weights > 0.0)][:1]:
+            for weight in weights[~(weights > dictionary.SMALLEST_WEIGHT)][:1]:
                 dictionary.noise(float(weight))
             spread /= weights
         merged = dictionary.sort_names({*self.names, *names}) if set(names) - set(self.names) else self.names
@@ -538,23 +537,16 @@ class Recursion:
         """The means of all outputs for every sample."""
         model, rows = self._aligned_rows(names, samples)
         means = np.zeros((len(samples), len(self._weights)))
-        if not model.size:
+        # Through the factor, like one prediction: coefficients lose digits where the kernel matrix is ill conditioned.
+        if model._compiled.custom:
+            for mean, row in zip(means, rows.tolist(), strict=True):
+                model.predict(dict(zip(model.names, row, strict=True)))
+                mean[:] = model.means
             return means
-        # Through the factor, like a single prediction: the coefficients lose digits where the kernel matrix is ill
-        # conditioned.
-        kernel, points = model.effective_kernel(), model._points[:, : model.size].T
-        block = aligned(model._capacity * BLOCK)
-        for start in range(0, len(rows), BLOCK):
-            chunk = rows[start : start + BLOCK]
-            block.reshape(model._capacity, BLOCK)[: model.size, : len(chunk)] = kernel(
-                points, chunk, features=model.names
-            )
-            stream.predict_block(
-                model._factor, model._vectors, model._weights, model.size, block, means[start:], len(chunk)
-            )
-        if not np.isfinite(means).all():
-            i = int(np.argwhere(~np.isfinite(means))[0, 0])
-            self._explain(dict(zip(model.names, rows[i].tolist(), strict=True)), (), 1.0, stream.BAD_SIMILARITY)
+        model.effective_kernel().check_domain(model.names, rows)
+        good = stream.predict_many(*model._arguments, rows, means)
+        if good < len(rows):
+            self._explain(dict(zip(model.names, rows[good].tolist(), strict=True)), (), 1.0, stream.BAD_SIMILARITY)
         return means
 
     def predict_variances(self, names: tuple[Feature, ...], samples: Matrix) -> tuple[Matrix, Vector, Vector]:
