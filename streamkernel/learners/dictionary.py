@@ -97,7 +97,8 @@ def frame(X: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
     names = tuple(data.columns)
     for name, kind in data.schema.items():
         if not (kind.is_numeric() or kind == nw.Boolean):
-            _refuse_others(f"feature {name!r}", data[name].to_list())
+            for value in sorted(data[name].to_list(), key=_is_complex, reverse=True):
+                number(f"feature {name!r}", value)
     return _checked(names, utils.dataframe.to_numpy(data), data)
 
 
@@ -127,17 +128,15 @@ def _floats(name: str, values: Any, what: Callable[[tuple[int, ...]], str] | Non
         raise TypeError(f"{name} must hold numbers in a regular shape: {error}") from None
     if array.dtype.kind not in "biuf":
         table = np.asarray(values, dtype=object)
-        for index in np.ndindex(table.shape[1:]):
-            _refuse_others(what(index) if what else name, table[:, *index].tolist())
+        order = np.argsort(~np.array([_is_complex(value) for value in table.flat], dtype=bool), kind="stable")
+        for index in (np.unravel_index(at, table.shape) for at in order):  # what is truly complex is shown first
+            number(what(tuple(map(int, index))) if what else name, table[index])
     return array.astype(np.float64)
-
-
-def _refuse_others(what: str, values: list[Any]) -> None:
-    """Raise an error that shows the value which is not a number, if there is one."""
-    bad = [value for value in values if not _is_number(value)]
-    for value in [v for v in bad if isinstance(v, complex) and v.imag] or bad:
-        number(what, value)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real | np.number | np.bool_) and not isinstance(value, np.complexfloating)
+
+
+def _is_complex(value: Any) -> bool:
+    return isinstance(value, complex) and value.imag != 0.0
