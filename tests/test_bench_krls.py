@@ -58,7 +58,7 @@ def test_the_laser_choice_reads_rows_up_to_1000_only(monkeypatch: Any) -> None:
 
 def test_mackey_glass_is_the_iterated_forecast_of_arrays() -> None:
     series = datasets.MackeyGlass(seed=5).series(400)
-    one, forecast, size = krls.mackey_glass(series, 160, 0.5, 1e-4, 0.0)
+    one, forecast, size = krls.mackey_glass(series, 160, KRLS(kernels.RBF(0.5), threshold=1e-4))
     X, y = datasets.embed(series, 10, 4)
     model = KRLS(kernels.RBF(0.5), threshold=1e-4)
     model.learn_many(X[:160], y[:160])
