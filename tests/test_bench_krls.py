@@ -42,18 +42,21 @@ def test_passes_on_arrays_are_those_of_the_forecaster() -> None:
         np.testing.assert_allclose(laser.iterate(learner, series, 6, 20), expected, rtol=1e-6)
 
 
-def test_the_laser_choice_reads_rows_up_to_1000_only(monkeypatch: Any) -> None:
-    """The choice is a function of the first 1000 values, and its hold-outs are where the paper has them."""
-    series, seen = wave(1000), []
-    real = laser.forecasts
-
-    def spy(values: Any, models: Any, *rest: Any) -> Any:
-        seen.append(len(values))
-        return real(values, models, *rest)
-
-    monkeypatch.setattr(laser, "forecasts", spy)
-    laser.choose(series, laser.QUICK_GRID, (1, 2))
-    assert sorted(set(seen)) == [700, 800, 900]
+def test_the_laser_choice_is_by_what_follows_the_shorter_training_sets() -> None:
+    """Models are ranked by the steps asked for, and their mean is what K is chosen by."""
+    series = wave(1000)
+    found = laser.hold_out(series, laser.QUICK_KRLS_GRID)
+    assert {cut: len(next(iter(forecasts.values()))) for cut, forecasts in found.items()} == {
+        700: 300,
+        800: 200,
+        900: 100,
+    }
+    best, other, *_ = laser.QUICK_KRLS_GRID
+    for cut in laser.HOLD_OUTS:
+        found[cut] = {best: series[cut:] + 0.01, other: series[cut:].copy()}
+        found[cut][other][100:] += 1.0
+    assert laser.choose(series, found, 100)[0] == [other]
+    assert laser.choose(series, found, None)[0] == [best]
 
 
 def test_mackey_glass_is_the_iterated_forecast_of_arrays() -> None:
