@@ -48,7 +48,7 @@ from scipy import linalg
 
 from bench import bandwidth, dlib_krls, table1
 from bench.papers.report import write_csv
-from streamkernel import KRLS, datasets, kernels
+from streamkernel import KRLS, KRR, HeteroscedasticKRLS, datasets, kernels
 from streamkernel.core import stream, whitened
 from streamkernel.core.triangular import dot
 
@@ -400,6 +400,108 @@ def one(options: Options) -> Iterator[Line]:
         yield ratio_line("one", "learn_one vs river's LinearRegression", m, seconds, target)
 
 
+@njit(cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
+def _schur_steps(columns, targets, inverse, coefficients, work, size, ridge):  # type: ignore[no-untyped-def]
+    """Kernel ridge regression by an explicit inverse that grows: the Schur complement, one row at a time.
+
+    With b = A⁻¹k and c = k(x, x) + α − k'b: A⁻¹ gains bb'/c, −b/c and 1/c; the coefficients gain (b, −1)·(p − y)/c.
+    """
+    for t in range(len(targets)):
+        column = columns[t]
+        complement = 1.0 + ridge
+        prediction = 0.0
+        for i in range(size):
+            row, total = inverse[i], 0.0
+            for j in range(size):
+                total += row[j] * column[j]
+            work[i] = total
+        for i in range(size):
+            complement -= column[i] * work[i]
+            prediction += column[i] * coefficients[i]
+        for i in range(size):
+            row, scale = inverse[i], work[i] / complement
+            for j in range(size):
+                row[j] += scale * work[j]
+            row[size] = -scale
+            inverse[size, i] = -scale
+        inverse[size, size] = 1.0 / complement
+        error = (targets[t] - prediction) / complement
+        for i in range(size):
+            coefficients[i] -= error * work[i]
+        coefficients[size] = error
+        size += 1
+
+
+def exact(options: Options) -> Iterator[Line]:
+    """The exact form's step at n samples against an explicit inverse, and against fitting anew."""
+    for m in options.sizes(200, 1000):
+        yield from _exact_lines(m, options)
+
+
+def _exact_lines(m: int, options: Options) -> Iterator[Line]:
+    from sklearn.kernel_ridge import KernelRidge
+
+    ridge, steps = 0.1, 8
+    data = workload(m)
+    rows, targets = data.visits[:steps], data.targets[:steps]
+    start = KRR(kernels.RBF(LENGTH_SCALE), ridge=ridge, threshold=None)
+    start.learn_many(data.points, data.point_targets)
+    state = start._model.__getstate__()
+    points = np.concatenate([data.points, rows])
+    gram = kernels.RBF(LENGTH_SCALE)(points)
+    inverse = np.linalg.inv(gram[:m, :m] + ridge * np.eye(m))
+    grown, coefficients, work = np.zeros((m + steps, m + steps)), np.zeros(m + steps), np.zeros(m + steps)
+
+    def ours(_: int) -> float:
+        start._model.__setstate__(dict(state))
+        names = tuple(range(FEATURES))
+        began = time.perf_counter()
+        start._model.learn_many(names, rows, targets[:, None])
+        return time.perf_counter() - began
+
+    def schur(_: int) -> float:
+        grown[:m, :m] = inverse
+        coefficients[:m] = inverse @ data.point_targets
+        began = time.perf_counter()
+        _schur_steps(gram[m:, : m + steps], targets, grown, coefficients, work, m, ridge)
+        return time.perf_counter() - began
+
+    seconds = take_turns([ours, schur], options.rounds, steps=(steps, steps), warm=1)
+    expected = gram[m - 5 :, :] @ np.linalg.solve(
+        gram + ridge * np.eye(m + steps), np.concatenate([data.point_targets, targets])
+    )
+    np.testing.assert_allclose(start.predict_many(points[m - 5 :]), expected, atol=1e-8)
+    np.testing.assert_allclose(gram[m - 5 :, :] @ coefficients, expected, atol=1e-8)
+    target = 5.0 if m == 1000 else None
+    yield ratio_line("exact", "exact step vs a growing explicit inverse", m, seconds, target)
+
+    def refit(_: int) -> float:
+        model = KernelRidge(alpha=ridge, kernel="rbf", gamma=0.5 / LENGTH_SCALE**2)
+        began = time.perf_counter()
+        model.fit(points[: m + 1], np.concatenate([data.point_targets, targets[:1]]))
+        return time.perf_counter() - began
+
+    seconds = take_turns([ours, refit], min(options.rounds, 11), steps=(steps, 1), warm=1)
+    target = 100.0 if m == 1000 else None
+    yield ratio_line("exact", "exact step vs scikit-learn fitting anew", m, seconds, target)
+
+
+def noise(options: Options) -> Iterator[Line]:
+    """What the noise model of `HeteroscedasticKRLS` adds to a step of `KRLS`."""
+    for m in options.sizes(50, 200, 1000):
+        data = workload(m)
+        kernel = kernels.RBF(LENGTH_SCALE)
+        models = [HeteroscedasticKRLS(kernel, THRESHOLD), KRLS(kernel, THRESHOLD, ridge=0.1)]
+        for model in models:
+            model.learn_many(data.points, data.point_targets)
+            _require_size(model, m)
+        seconds = take_turns([dict_contestant(model, data) for model in models], options.rounds)
+        low, median, high = np.percentile(seconds[:, 0] / seconds[:, 1], [25, 50, 75]).tolist()
+        ours, theirs = np.median(seconds, axis=0).tolist()
+        what = "HeteroscedasticKRLS.learn_one over KRLS"
+        yield Line("noise", what, m, median, "x", low, high, at_most=2.5, ours=ours, theirs=theirs)
+
+
 def floor(options: Options) -> Iterator[Line]:
     """A step of the recursion against the least time in which its memory traffic can pass."""
     for m in options.sizes(200, 500, 1000, 2000):
@@ -624,6 +726,8 @@ SECTIONS: dict[str, Callable[[Options], Iterator[Line]]] = {
     "dlib": dlib,
     "pypi": pypi,
     "one": one,
+    "exact": exact,
+    "noise": noise,
     "floor": floor,
     "startup": startup,
     "memory": memory,

@@ -676,7 +676,7 @@ class Recursion:
         _check_state(state)
         self.keep_all, self.has_noise, self._second = state["keep_all"], state["has_noise"], state["second"]
         self.kernel, self.constant = state["kernel"], state["constant"]
-        self.names, self._scalars = state["names"], state["scalars"]
+        self.names, self._scalars = state["names"], state["scalars"].copy()
         self._points, self._state_vectors, self._weights = state["points"], state["vectors"], state["weights"]
         self._factor, self._covariance = state["factor"], state["covariance"]
         self._prepare(self.names, state["capacity"])
