@@ -13,7 +13,11 @@ __version__ = "0.1.0"
 
 # Imported when first used: what they build on takes a second to import.
 _SUBMODULES = ("batch", "datasets", "metrics", "plotting")
-_HOMES = {"AdaptiveConformal": "conformal"}
+_HOMES = {
+    "AdaptiveConformal": "conformal",
+    "KernelEqualizer": "equalization",
+    "KernelForecaster": "forecasting",
+}
 
 __all__ = [
     "CKAAR",
@@ -23,6 +27,8 @@ __all__ = [
     "KRR",
     "AdaptiveConformal",
     "HeteroscedasticKRLS",
+    "KernelEqualizer",
+    "KernelForecaster",
     "LSSVMClassifier",
     "Run",
     "batch",

@@ -229,6 +229,115 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def forecast(arguments: argparse.Namespace) -> int:
+    """Learn a series and forecast what follows, with intervals, after a check on its own end."""
+    from .forecasting import KernelForecaster
+
+    values = [y for _, y in progress(read_rows(arguments.file, arguments.column, []), arguments.file)]
+    horizon, lags = arguments.horizon, arguments.lags
+    if len(values) <= lags * arguments.stride + horizon:
+        needed = lags * arguments.stride + horizon + 1
+        raise CommandError(
+            f"{arguments.file}: {len(values)} values; {needed} are needed for these lags and this horizon"
+        )
+
+    def learned(series: Sequence[float]) -> KernelForecaster:
+        model = KernelForecaster(
+            build_model(arguments), lags, arguments.stride, rollout=arguments.rollout, seed=arguments.seed
+        )
+        try:
+            model.learn_series(progress(series, "learning", len(series)))
+        except (TypeError, ValueError) as error:
+            raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
+        return model
+
+    held = np.array(values[-horizon:])
+    check = np.array(learned(values[:-horizon]).forecast(horizon))
+    rmse, naive = (float(np.sqrt(np.mean((held - guess) ** 2))) for guess in (check, values[-horizon - 1]))
+    model = learned(values)
+    means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
+    steps = [
+        {"step": i + 1, "mean": m, "lower": v.lower, "upper": v.upper} for i, (m, v) in enumerate(zip(means, intervals))
+    ]
+    plot = _plot_forecast(values, steps, arguments.plot) if arguments.plot else None
+    if arguments.json:
+        print(json.dumps({"values": len(values), "rmse": rmse, "naive_rmse": naive, "forecast": steps, "plot": plot}))
+        return OK
+    print(f"{len(values)} values; a forecast of the last {horizon} from those before had RMSE {rmse:.6g}")
+    print(f"(the last value repeated: {naive:.6g}). What follows, with {model.confidence_level:.0%} intervals:\n")
+    print(
+        table(
+            ["step", "forecast", "lower", "upper"],
+            [[str(s["step"]), *(_shown(s[k]) for k in ("mean", "lower", "upper"))] for s in steps],
+        )
+    )
+    if plot:
+        print(f"\nplot: {plot}")
+    return OK
+
+
+def _plot_forecast(values: list[float], steps: list[dict[str, Any]], path: str) -> str:
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(9, 4), constrained_layout=True)
+    shown = np.arange(max(0, len(values) - PLOTTED_ROWS), len(values))
+    ahead = len(values) - 1 + np.array([step["step"] for step in steps])
+    axes.plot(shown, np.array(values)[shown], "k", linewidth=1, label="observed")
+    axes.plot(ahead, [step["mean"] for step in steps], label="forecast")
+    axes.fill_between(ahead, [s["lower"] for s in steps], [s["upper"] for s in steps], alpha=0.3, label="interval")
+    axes.set(xlabel="step")
+    axes.legend(fontsize=8)
+    return _save_figure(figure, path)
+
+
+def equalize(arguments: argparse.Namespace) -> int:
+    """Simulate a nonlinear channel and recover its symbols."""
+    from .datasets import NonlinearChannel
+    from .equalization import KernelEqualizer
+
+    try:
+        options: dict[str, Any] = (
+            {"taps": tuple(float(tap) for tap in arguments.taps.split(","))} if arguments.taps else {}
+        )
+        channel = NonlinearChannel(
+            alphabet=arguments.alphabet,
+            noise=arguments.noise,
+            lags=arguments.lags,
+            delay=arguments.delay,
+            seed=arguments.seed,
+            **options,
+        )
+        equalizer = KernelEqualizer(
+            build_model(arguments),
+            arguments.lags,
+            arguments.delay,
+            alphabet=arguments.alphabet,
+            directed=arguments.directed,
+        )
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    symbols, observations = channel.sequence(arguments.train + arguments.symbols)
+    pairs = list(zip(observations, symbols, strict=True))
+    for y, u in progress(pairs[: arguments.train], "training"):
+        equalizer.equalize_one(y, u)
+    equalizer.reset_errors()
+    began = time.perf_counter()
+    for y, u in progress(pairs[arguments.train :], "deciding"):
+        equalizer.equalize_one(y, u, train=False)
+    seconds = time.perf_counter() - began
+    result = {
+        "symbols": arguments.symbols,
+        "symbol_error_rate": equalizer.symbol_error_rate,
+        "bit_error_rate": equalizer.bit_error_rate,
+        "bayes_symbol_error_rate": channel.bayes_error() if arguments.bayes else None,
+        "symbols_per_second": arguments.symbols / seconds,
+    }
+    if arguments.json:
+        print(json.dumps(result))
+    else:
+        print(table(["", "value"], [[name, _shown(value)] for name, value in result.items() if value is not None]))
+    return OK
+
+
 def _shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
@@ -259,7 +368,7 @@ def read_rows(path: str, target: str, features: Sequence[str] | None) -> Iterato
             for name in [target, *(features or [])]:
                 if name not in record:
                     raise CommandError(f"{path}: no column {name!r}; it has {', '.join(record)}")
-            chosen = list(features) if features else [name for name in record if name != target]
+            chosen = [name for name in record if name != target] if features is None else list(features)
         x = {name: _cell(path, number, name, record[name]) for name in chosen}
         yield x, _cell(path, number, target, record[target])
 
@@ -453,6 +562,32 @@ def build_parser() -> argparse.ArgumentParser:
         "--checkpoint-every", type=_positive, default=10_000, metavar="ROWS", help="(default %(default)s)"
     )
     added.add_argument("--resume", action="store_true", help="continue from the checkpoint --save, if there is one")
+
+    added = command("forecast", forecast, "Learn a series, one column of a file, and forecast what follows.")
+    added.add_argument("file", metavar="FILE", help="a .csv or .parquet file, or - for CSV on standard input")
+    added.add_argument("--column", required=True, metavar="COLUMN", help="the series, oldest value first")
+    added.add_argument("--horizon", type=_positive, default=10, help="steps to forecast (default %(default)s)")
+    added.add_argument("--lags", type=_positive, default=10, help="past values that a step sees (default %(default)s)")
+    added.add_argument("--stride", type=_positive, default=1, help="steps between two of them (default %(default)s)")
+    added.add_argument("--rollout", type=_positive, default=1, help="also learn from forecasts this many steps deep")
+    added.add_argument("--seed", type=int, default=0, help="of the sampled paths (default %(default)s)")
+    added.add_argument("--plot", metavar="PNG", help="plot the series, the forecast and its intervals")
+    _model_options(added)
+
+    added = command("equalize", equalize, "Simulate a nonlinear channel and recover its symbols.")
+    added.add_argument("--symbols", type=_positive, default=5000, help="to decide on (default %(default)s)")
+    added.add_argument("--train", type=_positive, default=500, help="known symbols before (default %(default)s)")
+    added.add_argument("--lags", type=_positive, default=2, help="observations a decision sees (default %(default)s)")
+    added.add_argument("--delay", type=int, default=1, help="observations after the symbol (default %(default)s)")
+    added.add_argument("--alphabet", choices=("bpsk", "qpsk"), default="bpsk", help="(default %(default)s)")
+    added.add_argument("--taps", metavar="A,B,...", help="impulse response of the channel (default 1.0,0.5)")
+    added.add_argument(
+        "--noise", type=float, default=math.sqrt(0.2), help="its standard deviation (default %(default).4f)"
+    )
+    added.add_argument("--directed", action="store_true", help="go on learning from decisions")
+    added.add_argument("--bayes", action="store_true", help="print the best possible error rate beside it")
+    added.add_argument("--seed", type=int, default=1, help="(default %(default)s)")
+    _model_options(added)
 
     command("warmup", warmup, "Compile ahead of time (numba caches the result on disk).")
     return parser

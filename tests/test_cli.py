@@ -171,6 +171,58 @@ def test_an_interrupted_run_resumes_from_its_checkpoint(stream_csv, tmp_path, ca
     assert predictions.read_text() == whole.read_text()
 
 
+@pytest.fixture
+def series_csv(tmp_path):
+    values = np.sin(np.arange(300) / 5.0) + 0.3 * np.sin(np.arange(300) / 3.0)
+    path = tmp_path / "series.csv"
+    path.write_text("day,y\n" + "".join(f"d{i},{value!r}\n" for i, value in enumerate(values.tolist())))
+    return path
+
+
+def test_forecast(series_csv, tmp_path, capsys):
+    picture = tmp_path / "forecast.png"
+    options = ["forecast", series_csv, "--column", "y", "--horizon", "8", "--lags", "6", "--kernel", "RBF(2.0)"]
+    options += ["--threshold", "1e-6", "--ridge", "1e-6", "--rollout", "2"]
+    result = run_json(capsys, *options, "--plot", picture)
+    truth = np.sin(np.arange(300, 308) / 5.0) + 0.3 * np.sin(np.arange(300, 308) / 3.0)
+    np.testing.assert_allclose([step["mean"] for step in result["forecast"]], truth, atol=0.02)
+    assert result["rmse"] < 0.02 < result["naive_rmse"]
+    assert all(step["lower"] <= step["upper"] for step in result["forecast"])
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert cli.main([*map(str, options), "--plot", str(picture)]) == 0
+    assert "step" in capsys.readouterr().out
+    assert run_json(capsys, *options)["forecast"] == result["forecast"]
+
+
+def test_forecast_fails_in_one_line(series_csv, capsys):
+    for options, message in (
+        (["--column", "z"], "no column 'z'"),
+        (["--column", "day"], "row 1: column 'day' is 'd0'"),
+        (["--column", "y", "--lags", "400"], "300 values; 411 are needed"),
+    ):
+        assert cli.main(["forecast", str(series_csv), *options]) == 2
+        assert message in capsys.readouterr().err
+    series_csv.write_text("y\n" + "1.0\n" * 30 + "nan\n" + "1.0\n" * 30)
+    assert cli.main(["forecast", str(series_csv), "--column", "y"]) == 2
+    assert "nan" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("alphabet", ["bpsk", "qpsk"])
+def test_equalize(alphabet, capsys):
+    options = ["equalize", "--alphabet", alphabet, "--symbols", "1500", "--kernel", "RBF(1.0)", "--ridge", "1.0"]
+    options += ["--threshold", "0.05", "--taps", "1.0,0.3", "--noise", "0.2"]
+    result = run_json(capsys, *options, "--bayes")
+    assert -0.02 < result["symbol_error_rate"] - result["bayes_symbol_error_rate"] < 0.1
+    assert cli.main([*options, "--directed"]) == 0
+    assert "bit_error_rate" in capsys.readouterr().out
+
+
+def test_equalize_fails_in_one_line(capsys):
+    for options, message in ((["--taps", "a,b"], "'a'"), (["--delay", "-1"], "delay"), (["--noise", "-1"], "noise")):
+        assert cli.main(["equalize", *options]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_demo(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run_json(capsys, "demo", "--samples", "600")
