@@ -407,7 +407,11 @@ def draw_figure1(path: Path, points: Sequence[Point]) -> None:
             ]
             for ax, (title, values) in zip(row, panels):
                 ax.errorbar(x, values[:, 0], yerr=values[:, 1], marker="o", markersize=3, capsize=2, label="KRLS")
-                ax.set(xscale="log", yscale="log", ylabel=title)
+                ax.set(xscale="log", ylabel=title)
+                if sweep == "size" or ax is row[0]:
+                    ax.set_yscale("log")
+                else:
+                    ax.set_ylim(0.0, 2.0 * values[:, 0].max())  # what does not change with the noise
                 ax.set_xlabel("training samples" if sweep == "size" else "noise standard deviation")
         axes[0][1].plot(
             SIZES, [min(100.0, 7500.0 / n) for n in SIZES], "k:", linewidth=1.0, label="75 points, the paper's most"
@@ -422,7 +426,7 @@ def draw_figure2(path: Path, examples: dict[str, tuple[Floats, Floats]]) -> None
         for ax, (name, (truth, forecast)) in zip(np.atleast_1d(drawing.subplots(len(examples), 1)), examples.items()):
             ax.plot(truth, "k", linewidth=1.0, label="series")
             ax.plot(forecast, "C3--", linewidth=1.2, label="iterated forecast")
-            ax.set(title=f"{name}: 200 steps, RMSE {rmse(forecast, truth):.4f}", xlabel="step", ylabel="y")
+            ax.set(title=f"{name}, first trial: RMSE(200) {rmse(forecast, truth):.4f}", xlabel="step", ylabel="y")
             ax.legend(loc="lower right")
 
 
