@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from river import compose
-from scipy import optimize
+from scipy import optimize, stats
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
@@ -203,11 +203,21 @@ def first_level(
         "learned": predict_folds(thetas, X, targets, ridge, outer_folds),
         "common": predict_folds([common] * len(outer_folds), X, targets, start_ridge, outer_folds),
     }
-    losses = {name: float(((targets - predictions) ** 2).mean()) for name, predictions in held_out.items()}
-    if ard == "auto" and losses["common"] <= losses["learned"]:
+    squares = {name: ((targets - predictions) ** 2).mean(axis=1) for name, predictions in held_out.items()}
+    losses = {name: float(values.mean()) for name, values in squares.items()}
+    losses["standard error"] = float(stats.sem(squares["common"] - squares["learned"]))
+    if ard == "auto" and not learned_is_better(losses):
         return FirstLevel(common, start_ridge, 0.0, held_out["common"], losses)
     theta = learn_scales(start, X, targets, ridge, penalty)
     return FirstLevel(theta, ridge, penalty, held_out["learned"], losses)
+
+
+def learned_is_better(losses: Mapping[str, float]) -> bool:
+    """Whether learned scales beat the common one by more than a standard error of the paired difference.
+
+    The simpler model is kept where the difference may be chance (Breiman's one-standard-error rule).
+    """
+    return losses["common"] - losses["learned"] > losses["standard error"]
 
 
 def _complements(folds: Folds) -> Iterator[Any]:
@@ -244,9 +254,9 @@ class FLKL(KernelClassifier):
     Parameters
     ----------
     ard
-        True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: whichever of the first
-        and of the leave-one-out choice of one scale (`LSSVM()`) has the smaller squared error in a further k-fold
-        cross-validation.
+        True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: the leave-one-out choice
+        of one scale (`LSSVM()`), unless a scale for each feature has a squared error in a further k-fold
+        cross-validation that is smaller by more than a standard error.
     ridge
         λ, the penalty on the squared norm of the weights. None is chosen by k-fold cross-validation.
     penalty
@@ -263,8 +273,8 @@ class FLKL(KernelClassifier):
     kernel_, ridge_, penalty_
         The kernel, λ and μ that are used; μ is 0 where `ard="auto"` kept the one scale.
     outer_loss_
-        The mean squared error in the further k-fold cross-validation: "learned" of what this model does, "common" of
-        the leave-one-out choice of one scale.
+        The mean squared error in the further k-fold cross-validation: "learned" of learned scales, "common" of the
+        leave-one-out choice of one scale, and the "standard error" of their difference.
 
     Examples
     --------
@@ -314,9 +324,7 @@ class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     ard
-        True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: whichever of the first
-        and of the leave-one-out choice of one scale has the smaller squared error in a further k-fold
-        cross-validation.
+        As in `FLKL`.
     ridge
         λ, the penalty on the squared norm of the weights. None is chosen by k-fold cross-validation.
     penalty

@@ -46,6 +46,8 @@ LINEAR_LIMIT = 0.1
 # Ridges and factors on the starting scale from which the search for the best descends.
 RIDGE_STARTS = (0.01, 0.3, 10.0)
 SCALE_STARTS = (0.1, 1.0, 10.0)
+# Relative decrease of the criterion that ends the search.
+SEARCH_TOLERANCE = 1e-5
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -182,7 +184,8 @@ def select(
     start = points[0] if len(points) == 1 else min(points, key=lambda point: criterion(point)[0])
     ridge_range = RIDGE_RANGE if ridge is None else (ridge, ridge)
     bounds = [*family.bounds, tuple(np.log(ridge_range))]
-    found = optimize.minimize(criterion, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    options = {"ftol": SEARCH_TOLERANCE}
+    found = optimize.minimize(criterion, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
     return found[:size], math.exp(found[size])
 
 
