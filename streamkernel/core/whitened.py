@@ -46,8 +46,9 @@ from .types import Matrix, Vector
 
 # Rows of `vectors`. The first N_STATE_VECTORS are state, the others workspace. The rows from COLUMN on are the stack on
 # which a kernel program is evaluated, so that a column is used where it was computed.
-RECIPROCALS, PENDING, COEFFICIENT_VARIANCES, NOISE_PENDING, PROJECTION, GAIN, COSINES, SINES, COLUMN = range(9)
-N_STATE_VECTORS = 4
+RECIPROCALS, PENDING, COEFFICIENT_VARIANCES, SIMILARITIES, NOISE_PENDING = range(5)
+PROJECTION, GAIN, COSINES, SINES, COLUMN = range(5, 10)
+N_STATE_VECTORS = 5
 
 # Elements of `scalars`: settings, then state; the last four belong to `noise`.
 (
@@ -77,6 +78,8 @@ N_STATE_VECTORS = 4
 ) = range(23)
 N_SCALARS = 23
 
+# The rounding error of one operation.
+EPSILON = 2.0**-52
 # A residual below trace(K) over this is rounding error: such a sample is learned, not admitted. It keeps the factor's
 # pivots, and so about the condition number of K, within this ratio.
 PIVOT_LIMIT = 1e14
@@ -278,6 +281,21 @@ def is_novel(residual: float, self_similarity: float, scalars: Vector) -> bool:
 
 
 @jit
+def is_certain(factor: Vector, vectors: Matrix, scalars: Vector, residual: float) -> bool:
+    """Whether the residual is more than the rounding error of the similarities that it was computed from.
+
+    With a = L⁻ᵀz it is (a, −1)'K(a, −1), and every similarity k(x, x') is known to ε√(k(x, x) k(x', x')).
+    Requires: `project` has run for this sample.
+    """
+    size, work, similarities = int(scalars[SIZE]), vectors[COSINES], vectors[SIMILARITIES]
+    solve_transposed(factor, vectors[RECIPROCALS], size, vectors[PROJECTION], work)
+    total = math.sqrt(vectors[COLUMN, size])
+    for i in range(size):
+        total += abs(work[i]) * math.sqrt(similarities[i])
+    return residual > EPSILON * total * total
+
+
+@jit
 def learn(
     factor: Vector,
     covariance: Vector,
@@ -298,7 +316,7 @@ def learn(
     sweep(covariance, size, pending, scalars[PENDING_SCALE], scalars[PENDING_DIAGONAL], projection, gain)
     explained = dot(projection, gain, size)
     spread = noise + explained
-    novel = is_novel(residual, vectors[COLUMN, size], scalars)
+    novel = is_novel(residual, vectors[COLUMN, size], scalars) and is_certain(factor, vectors, scalars, residual)
     if not novel and residual > scalars[THRESHOLD]:
         scalars[REFUSED] += 1.0
     if novel:
@@ -358,6 +376,7 @@ def _grow(
     scalars[SIZE] += 1.0
     scalars[TRACE] += vectors[COLUMN, size]
     vectors[COEFFICIENT_VARIANCES, size] = math.inf
+    vectors[SIMILARITIES, size] = vectors[COLUMN, size]
     if ridge > 0.0:  # with a flat prior the new weight takes up the whole error, which says nothing of the noise
         observe_noise(errors, total / ridge, scalars)
 
@@ -442,12 +461,10 @@ def remove(factor: Vector, covariance: Vector, vectors: Matrix, weights: Matrix,
     Ensures: mean and covariance of the function at every other point are unchanged.
     """
     size = int(scalars[SIZE])
-    reciprocals, variances = vectors[RECIPROCALS], vectors[COEFFICIENT_VARIANCES]
-    start = row_start(index)
-    for j in range(index + 1):
-        scalars[TRACE] -= factor[start + j] * factor[start + j]
+    reciprocals, variances, similarities = vectors[RECIPROCALS], vectors[COEFFICIENT_VARIANCES], vectors[SIMILARITIES]
+    scalars[TRACE] -= similarities[index]
     for i in range(index, size - 1):
-        variances[i] = variances[i + 1]
+        variances[i], similarities[i] = variances[i + 1], similarities[i + 1]
     cosines, sines = vectors[COSINES], vectors[SINES]
     delete_row(factor, reciprocals, size, index, cosines, sines)
     rotate_symmetric(covariance, size, index, cosines, sines)

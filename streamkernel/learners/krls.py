@@ -33,8 +33,8 @@ class KRLS(StreamingRegressor):
         follows the number of features, and suits inputs of unit variance, such as a `StandardScaler` gives.
     threshold
         ν. A sample joins when its squared distance in the kernel's space to the span of the dictionary exceeds it.
-        Smaller is more accurate and slower. A distance below 1e-14 of the trace of the kernel matrix is rounding error:
-        such a sample does not join (it is learned all the same), and is counted in `refused`.
+        Smaller is more accurate and slower. A distance that may be rounding error does not let a sample join; the
+        sample is learned all the same, and counted in `refused`.
     ridge
         α, the weight of ‖f‖² in the squared error, and the variance of the noise relative to that of the function.
     forgetting

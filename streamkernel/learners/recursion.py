@@ -258,6 +258,7 @@ class Recursion:
         if self.has_noise:
             self._second = pack(covariances[1], self._capacity, symmetric=True)
         self._vectors[whitened.RECIPROCALS, :size] = 1.0 / np.diagonal(factor)
+        self._vectors[whitened.SIMILARITIES, :size] = np.diagonal(gram)
         self._scalars[whitened.TRACE] = np.trace(gram)
         self._scalars[whitened.PRUNED] = 0.0
         self._bind()
