@@ -371,12 +371,13 @@ class Recursion:
         self.effective_kernel(len(names)).check_domain(names, row[None])
 
     def _check_similarities(self, names: tuple[Feature, ...], row: Vector, x: Mapping[Feature, Any]) -> None:
-        """Raise the error that a sample with new features would raise once they are adopted."""
-        kernel = self.effective_kernel(len(names))
-        points = np.vstack([self._points_under(names), row])
-        with np.errstate(over="ignore", invalid="ignore"):
-            column = kernel(points, row[None], features=names)[:, 0]
-        if not np.isfinite(column).all() or column[-1] < 0.0:
+        """Raise the error that a sample with new features would raise once they are adopted: a copy tries it."""
+        self._check_domain(names, row)
+        trial = copy.deepcopy(self)
+        trial._adopt(names)
+        trial._inputs[len(trial._inputs) - len(row) :] = row
+        trial._complete(x)
+        if stream.present(*trial._arguments[:3], trial._vectors, trial._scalars, row) < 0:
             self._explain(x, (), 1.0, stream.BAD_SIMILARITY)
 
     def _explain(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any, status: int) -> None:
