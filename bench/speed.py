@@ -50,6 +50,7 @@ from bench import bandwidth, dlib_krls, table1
 from bench.papers.report import write_csv
 from streamkernel import KRLS, KRR, HeteroscedasticKRLS, datasets, kernels
 from streamkernel.core import stream, whitened
+from streamkernel.core.blocks import BLOCK
 from streamkernel.core.triangular import dot
 
 HERE = Path(__file__).resolve().parent
@@ -441,38 +442,43 @@ def exact(options: Options) -> Iterator[Line]:
 def _exact_lines(m: int, options: Options) -> Iterator[Line]:
     from sklearn.kernel_ridge import KernelRidge
 
-    ridge, steps = 0.1, 8
+    ridge, steps = 0.1, BLOCK
     data = workload(m)
     rows, targets = data.visits[:steps], data.targets[:steps]
     start = KRR(kernels.RBF(LENGTH_SCALE), ridge=ridge, threshold=None)
     start.learn_many(data.points, data.point_targets)
     state = start._model.__getstate__()
+    state["capacity"] *= 2  # room for a block
     points = np.concatenate([data.points, rows])
     gram = kernels.RBF(LENGTH_SCALE)(points)
     inverse = np.linalg.inv(gram[:m, :m] + ridge * np.eye(m))
     grown, coefficients, work = np.zeros((m + steps, m + steps)), np.zeros(m + steps), np.zeros(m + steps)
 
-    def ours(_: int) -> float:
+    def many(count: int) -> float:
         start._model.__setstate__(dict(state))
         names = tuple(range(FEATURES))
         began = time.perf_counter()
-        start._model.learn_many(names, rows, targets[:, None])
+        start._model.learn_many(names, rows[:count], targets[:count, None])
         return time.perf_counter() - began
 
-    def schur(_: int) -> float:
+    def schur(count: int) -> float:
         grown[:m, :m] = inverse
         coefficients[:m] = inverse @ data.point_targets
         began = time.perf_counter()
-        _schur_steps(gram[m:, : m + steps], targets, grown, coefficients, work, m, ridge)
+        _schur_steps(gram[m : m + count, : m + steps], targets[:count], grown, coefficients, work, m, ridge)
         return time.perf_counter() - began
 
-    seconds = take_turns([ours, schur], options.rounds, steps=(steps, steps), warm=1)
+    seconds = take_turns([many, schur], options.rounds, steps=(steps, steps), warm=1)
     expected = gram[m - 5 :, :] @ np.linalg.solve(
         gram + ridge * np.eye(m + steps), np.concatenate([data.point_targets, targets])
     )
     np.testing.assert_allclose(start.predict_many(points[m - 5 :]), expected, atol=1e-8)
     np.testing.assert_allclose(gram[m - 5 :, :] @ coefficients, expected, atol=1e-8)
     target = 5.0 if m == 1000 else None
+    yield ratio_line(
+        "exact", "exact form in blocks vs a growing inverse", m, seconds, target, f"{steps} samples a call"
+    )
+    seconds = take_turns([many, schur], options.rounds, steps=(steps // 4, steps // 4), warm=1)
     yield ratio_line("exact", "exact step vs a growing explicit inverse", m, seconds, target)
 
     def refit(_: int) -> float:
@@ -481,7 +487,7 @@ def _exact_lines(m: int, options: Options) -> Iterator[Line]:
         model.fit(points[: m + 1], np.concatenate([data.point_targets, targets[:1]]))
         return time.perf_counter() - began
 
-    seconds = take_turns([ours, refit], min(options.rounds, 11), steps=(steps, 1), warm=1)
+    seconds = take_turns([many, refit], min(options.rounds, 11), steps=(steps // 4, 1), warm=1)
     target = 100.0 if m == 1000 else None
     yield ratio_line("exact", "exact step vs scikit-learn fitting anew", m, seconds, target)
 

@@ -232,10 +232,17 @@ def innovations(block: Vector, products: Vector, size: int, noise: Vector, count
             store(row, half, t0)
             store(row, half + LANES, t1)
     for b in range(count):
-        row = out[b]
-        row[b] += noise[b]
+        out[b, b] += noise[b]
+    factor_in_place(out, count)
+
+
+@jit
+def factor_in_place(matrix: Matrix, count: int) -> None:
+    """The Cholesky factor of `matrix[:count, :count]`, in its lower triangle."""
+    for b in range(count):
+        row = matrix[b]
         for c in range(b):
-            other = out[c]
+            other = matrix[c]
             value = row[c]
             for k in range(c):
                 value -= row[k] * other[k]

@@ -512,8 +512,8 @@ class Recursion:
         results = (errors, relative, sizes)
         start = 0
         while start < count:
-            if self._core is stream and stream.is_calm(self._scalars, count - start):
-                start = stream.learn_blocks(*self._arguments, *batch, start, *results, *self._block_workspace())
+            if self._core is not noise and self._core.is_calm(self._scalars, count - start):
+                start = self._core.learn_blocks(*self._arguments, *batch, start, *results, *self._block_workspace())
                 if start == count:
                     break
             start, status = self._core.learn_many(*self._learn_arguments, *batch, start, *results)
