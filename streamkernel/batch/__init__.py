@@ -9,12 +9,13 @@ _HOMES = {
     "KernelRidge": "kernel_ridge",
     "HKRR": "heteroscedastic",
     "LOOHKRR": "heteroscedastic",
+    "select": "heteroscedastic",
     "LSSVM": "lssvm",
     "FLKL": "flkl",
     "FLKLRegressor": "flkl",
 }
 
-__all__ = ["FLKL", "HKRR", "LOOHKRR", "LSSVM", "FLKLRegressor", "KernelRidge"]
+__all__ = ["FLKL", "HKRR", "LOOHKRR", "LSSVM", "FLKLRegressor", "KernelRidge", "select"]
 
 
 def __getattr__(name: str) -> Any:
