@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import hashlib
+import importlib
 import json
 import math
 import struct
@@ -27,6 +28,9 @@ _LENGTH = struct.Struct("<Q")
 _ARRAY_TYPES = ("<f8", "<i8", "|u1", "|b1")
 
 Functions = Mapping[str, Callable[..., Any]]
+
+# Where classes that can be restored are defined, as far as `import streamkernel` does not import them.
+_HOMES = (".learners", ".session", ".conformal", ".forecasting", ".equalization")
 
 
 class CheckpointError(ValueError):
@@ -161,6 +165,9 @@ def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
     if tag == "items":
         return {_decode(k, arrays, functions): _decode(v, arrays, functions) for k, v in content}
     name, parameters, state = content
+    if name not in Checkpointed._registry:
+        for module in _HOMES:
+            importlib.import_module(module, __package__)
     if name not in Checkpointed._registry:
         raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
     model = Checkpointed._registry[name](**_decode(parameters, arrays, functions))

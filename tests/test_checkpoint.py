@@ -6,9 +6,12 @@ import copy
 import hashlib
 import json
 import math
+import os
 import pickle
 import random
 import struct
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ import pytest
 from streamkernel import KRLS, checkpoint, kernels
 from streamkernel.checkpoint import CheckpointError
 from streamkernel.kernels import RBF, AnovaSpline, Custom, Linear, Matern52, Polynomial, Spline
+from streamkernel.session import Session
 
 
 def overlap(x: Any, z: Any) -> float:
@@ -317,3 +321,36 @@ def test_what_cannot_be_written() -> None:
     with pytest.raises(TypeError, match="frozenset"):
         model.to_bytes()
     assert isinstance(checkpoint.loads(KRLS(kernels.RBF(1.0)).to_bytes()), KRLS)
+
+
+# Across processes -----------------------------------------------------------------------------------------------------
+
+
+def in_a_new_process(code: str, **environment: str) -> str:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_process_that_compiles_and_one_that_loads_compiled_code_agree_to_the_last_bit(tmp_path: Any) -> None:
+    code = """
+import hashlib, numpy
+from streamkernel import KRLS, kernels
+rng = numpy.random.default_rng(0)
+model = KRLS(kernels.RBF(1.0), ridge=0.01)
+for x in rng.normal(size=(60, 2)).tolist():
+    model.learn_one(dict(enumerate(x)), x[0] * x[1] + 0.1 * float(rng.normal()))
+X = rng.normal(size=(100, 2))
+model.learn_many(X, X[:, 0] * X[:, 1])
+print(hashlib.sha256(model.to_bytes()).hexdigest())
+"""
+    first, second = (in_a_new_process(code, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first == second
+
+
+def test_any_model_is_restored_by_a_process_that_has_imported_nothing_else(tmp_path: Any) -> None:
+    session = Session(KRLS(RBF(1.0), ridge=0.1))
+    session.step({"a": 1.0}, 2.0)
+    path = tmp_path / "session.skm"
+    path.write_bytes(session.to_bytes())
+    code = f"from streamkernel.checkpoint import loads; print(type(loads(open({str(path)!r}, 'rb').read())).__name__)"
+    assert in_a_new_process(code).strip() == "Session"

@@ -11,19 +11,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Sums may be reordered so that loops vectorize; NaN, infinity and the sign of an error stay meaningful.
 FASTMATH = {"reassoc", "contract", "nsz", "arcp"}
+# Callees are inlined without exception. Left to itself LLVM keeps some as functions, of which a process that compiles
+# runs another copy than one that loads its caller from the cache, and reordered sums then differ in the last bits.
+FLAGS = {"fastmath": FASTMATH, "error_model": "numpy", "forceinline": True}
 
 
 def jit(function: Function) -> Function:
     """Compile a function on first use, cached on disk."""
-    return cast(Function, numba.njit(cache=True, fastmath=FASTMATH, error_model="numpy")(function))
+    return cast(Function, numba.njit(cache=True, **FLAGS)(function))
 
 
 def part(function: Function) -> Function:
     """Compile a function that only jitted functions call: without the wrapper for Python it compiles faster."""
-    flags = {"cache": True, "fastmath": FASTMATH, "error_model": "numpy", "no_cpython_wrapper": True}
-    return cast(Function, numba.njit(**flags)(function))
+    return cast(Function, numba.njit(cache=True, no_cpython_wrapper=True, **FLAGS)(function))
 
 
 def inline(function: Function) -> Function:
-    """Compile a function into its callers: for small pieces that a hot loop is made of."""
-    return cast(Function, numba.njit(fastmath=FASTMATH, error_model="numpy", inline="always")(function))
+    """Merge a function into its callers before they are typed: for small pieces of address arithmetic."""
+    return cast(Function, numba.njit(inline="always", **FLAGS)(function))
