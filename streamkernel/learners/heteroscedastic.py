@@ -18,8 +18,9 @@ class HeteroscedasticKRLS(StreamingRegressor):
     """`KRLS` whose noise variance is a function of the input, learned beside the mean.
 
     Mean and logarithm of the noise variance are kernel expansions over one dictionary; each is learned by a recursion
-    of its own, from errors made before a sample was learned. A step costs O(m²), less than twice that of `KRLS`. Samples
-    are weighted by their noise, and errors beyond the cap count as if they were at it, so outliers do little harm.
+    of its own, from errors made before a sample was learned. A step costs O(m²), less than twice that of `KRLS`.
+    Samples are weighted by their noise, and errors beyond the cap count as if they were at it, so outliers do
+    little harm.
 
     Parameters
     ----------
