@@ -173,6 +173,19 @@ class Kernel(base.Base, abc.ABC):
         """Whether a further feature that is zero everywhere changes the kernel's values."""
         return False
 
+    def per_feature(self, features: Sequence[Feature]) -> Kernel:
+        """The same kernel with a length scale of its own for each feature wherever there is one for all.
+
+        Examples
+        --------
+
+        >>> from streamkernel import kernels
+        >>> (kernels.RBF(2.0) + 1.0).per_feature(["a", "b"])
+        RBF({'a': 2.0, 'b': 2.0}) + Constant(1.0)
+
+        """
+        return self
+
     def compile(self, features: Sequence[Feature]) -> Compiled:
         """The program for samples with these features, in this order."""
         into = _Assembler(features)
@@ -327,6 +340,11 @@ class _Stationary(_Leaf):
 
     def _tuned(self) -> tuple[str, ...]:
         return ("length_scale",)
+
+    def per_feature(self, features: Sequence[Feature]) -> Self:
+        if isinstance(self.length_scale, Mapping | tuple):
+            return self
+        return dataclasses.replace(self, length_scale=dict.fromkeys(features, self.length_scale))  # type: ignore[type-var]
 
     def _assemble(self, into: _Assembler) -> None:
         into.leaf(self.code, workspace=2)
@@ -659,6 +677,9 @@ class _Operator(Kernel):
 
     def _fields(self) -> tuple[tuple[str, Any], ...]:
         return (("left", self.left), ("right", self.right))
+
+    def per_feature(self, features: Sequence[Feature]) -> Self:
+        return type(self)(self.left.per_feature(features), self.right.per_feature(features))
 
     @property
     def depends_on_width(self) -> bool:

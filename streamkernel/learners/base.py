@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 from river import base, utils
 
 from ..checkpoint import Checkpointed
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from . import dictionary, parameters
+from .kernel_learning import KernelLearning, thetas
 from .recursion import Recursion
 
 
@@ -24,6 +26,7 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
     """A kernel regressor that learns sample by sample."""
 
     _model: Recursion
+    _learning: KernelLearning | None = None
 
     @abc.abstractmethod
     def _shrinkage(self, relative_variance: Any) -> Any:
@@ -42,7 +45,10 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
             The sample's weight: a sample of weight 2 counts like two.
 
         """
-        self._model.learn(x, (y,), w)
+        if self._learning is None:
+            self._model.learn(x, (y,), w)
+        else:
+            self._model = self._learning.learn(self._model, x, (y,), w)
 
     def predict_one(
         self,
@@ -66,20 +72,28 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
             The probability of the interval.
 
         """
-        model = self._model
         if with_interval:
             return interval(self.predict_one(x, with_dist=True), interval_level)
+        model = self._knowing(x)
         if not with_dist and self._shrinkage(0.0) is None:
             return model.predict(x)
-        mean, residual, explained = model.predict_variance(x)
+        mean, variance = self._moments(*model.predict_variance(x))
+        return gaussian(mean, variance) if with_dist else mean
+
+    def _knowing(self, names: Iterable[Feature]) -> Recursion:
+        """The model; where it learns its kernel, one that has scales for all of these features."""
+        return self._model if self._learning is None else self._learning.knowing(self._model, names)
+
+    def _moments(self, mean: float, residual: float, explained: float) -> tuple[float, float]:
+        """Mean and variance of the prediction, from what `Recursion.predict_variance` returns."""
+        model = self._model
         factor = self._shrinkage(model.relative_variance(residual, explained))
-        mean = mean if factor is None else float(mean * factor)
-        return gaussian(mean, predictive_variance(model, residual, explained)) if with_dist else mean
+        return mean if factor is None else float(mean * factor), predictive_variance(model, residual, explained)
 
     def predict_learn_one(self, x: Mapping[Feature, Any], y: float, w: float = 1.0) -> float:
         """Learn one sample and return the prediction that `predict_one` would have made before: one solve for both."""
         model = self._model
-        model.learn(x, (y,), w)
+        self.learn_one(x, y, w)
         mean = y - float(model.errors[0])
         factor = self._shrinkage(float(model.last_relative_variance))
         return mean if factor is None else float(mean * factor)
@@ -100,20 +114,32 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         names, samples, _ = dictionary.frame(X)
         targets = dictionary.column("y", y, len(samples))
         weights = None if w is None else dictionary.column("w", w, len(samples))
-        self._model.learn_many(names, samples, targets[:, None], weights)
+        if self._learning is None:
+            self._model.learn_many(names, samples, targets[:, None], weights)
+        else:
+            self._run(names, samples, targets, weights)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the targets of many samples: a series for a data frame, an array for an array."""
         names, samples, data = dictionary.frame(X)
         if self._shrinkage(0.0) is None:
-            means = self._model.predict_many(names, samples)[:, 0]
+            means = self._knowing(names).predict_many(names, samples)[:, 0]
         else:
             plain, residuals, explained = self._model.predict_variances(names, samples)
             means = plain[:, 0] * self._shrinkage(self._model.relative_variance(residuals, explained))
         return means if data is None else utils.dataframe.to_native_series(means, name=None, like=data)
 
-    def _run(self, names: tuple[Feature, ...], samples: Matrix, targets: Vector) -> tuple[Vector, Vector]:
+    def _run(
+        self, names: tuple[Feature, ...], samples: Matrix, targets: Vector, weights: Vector | None = None
+    ) -> tuple[Vector, Vector]:
         """Learn samples in order: the predictions made before each was learned, and the sizes after each."""
+        if self._learning is not None:
+            predictions, sizes = np.empty(len(samples)), np.empty(len(samples))
+            spread = np.ones(len(samples)) if weights is None else weights
+            for i, row in enumerate(samples.tolist()):
+                x = dict(zip(names, row, strict=True))
+                predictions[i], sizes[i] = self.predict_learn_one(x, float(targets[i]), float(spread[i])), self.size
+            return predictions, sizes
         errors, relative, sizes = self._model.learn_many(names, samples, targets[:, None])
         plain = targets - errors[:, 0]
         factors = self._shrinkage(relative)
@@ -142,10 +168,19 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
     def _parameters(self) -> dict[str, Any]:
         return parameters.of(self)
 
+    @property
+    def relevance(self) -> dict[Feature, float]:
+        """θ_r = 1/(2ℓ_r²) of every feature: how much it matters to the Gaussian part of the kernel."""
+        return thetas(self._model.effective_kernel(), self._model.names)
+
     def _get_state(self) -> dict[str, Any]:
-        return self._model.__getstate__()
+        state = self._model.__getstate__()
+        return state if self._learning is None else {"model": state, "learning": self._learning.get_state()}
 
     def _set_state(self, state: dict[str, Any]) -> None:
+        if self._learning is not None:
+            self._learning.set_state(state["learning"])
+            state = state["model"]
         self._model.__setstate__(state)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from .. import kernels
 from . import parameters
 from .base import StreamingRegressor
+from .kernel_learning import KernelLearning, check_kernel_learning
 from .recursion import Recursion
 
 
@@ -48,6 +49,11 @@ class KRLS(StreamingRegressor):
         The most points that the dictionary may have. When one more joins, the one whose loss changes the posterior
         least leaves. Give a ridge too: without one a newcomer fits its own noise exactly, and a full dictionary that
         goes on changing does not recover from that.
+    kernel_learning
+        How the kernel's length scales, one for each feature, are learned from the stream; the kernel must be an `RBF` or
+        None. `"gradient"` follows the slope of the one-step error after every sample. `"refit"` chooses scales, ridge and a
+        constant by the evidence of the newest 400 samples at intervals of up to 500. Both then rebuild the model from
+        the newest 1000 samples. `relevance` shows the scales.
 
     Examples
     --------
@@ -83,6 +89,7 @@ class KRLS(StreamingRegressor):
         forgetting: float = 1.0,
         forget: str = "prior",
         max_size: int | None = None,
+        kernel_learning: str | None = None,
     ) -> None:
         parameters.check_kernel(kernel)
         parameters.check_number("threshold", threshold, low=0.0)
@@ -90,12 +97,15 @@ class KRLS(StreamingRegressor):
         parameters.check_number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
         parameters.check_choice("forget", forget, ("prior", "walk"))
         parameters.check_size("max_size", max_size)
+        check_kernel_learning(kernel_learning, kernel)
         self.kernel = kernel
         self.threshold = threshold
         self.ridge = ridge
         self.forgetting = forgetting
         self.forget = forget
         self.max_size = max_size
+        self.kernel_learning = kernel_learning
+        self._learning = KernelLearning(kernel_learning) if kernel_learning else None
         self._model = Recursion(kernel, threshold, ridge, forgetting, forget == "walk", max_size)
 
     def _shrinkage(self, relative_variance: Any) -> None:

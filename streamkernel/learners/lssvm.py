@@ -8,7 +8,7 @@ Talbot). Paper -> code: λ `ridge`, b the constant added to the kernel, y the in
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from river import base
@@ -18,6 +18,7 @@ from ..checkpoint import Checkpointed
 from ..core.types import Vector
 from ..kernels import Feature
 from . import parameters
+from .kernel_learning import KernelLearning, check_kernel_learning, thetas
 from .recursion import Recursion
 
 # The probabilities' temperature moves by at most this share of itself per sample.
@@ -50,6 +51,8 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         As in `KRLS`.
     max_size
         As in `KRLS`.
+    kernel_learning
+        As in `KRLS`.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         forgetting: float = 1.0,
         forget: str = "prior",
         max_size: int | None = 500,
+        kernel_learning: str | None = None,
     ) -> None:
         parameters.check_kernel(kernel)
         parameters.check_number("threshold", threshold, low=0.0)
@@ -85,6 +89,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         parameters.check_number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
         parameters.check_choice("forget", forget, ("prior", "walk"))
         parameters.check_size("max_size", max_size)
+        check_kernel_learning(kernel_learning, kernel)
         self.kernel = kernel
         self.threshold = threshold
         self.ridge = ridge
@@ -92,6 +97,8 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         self.forgetting = forgetting
         self.forget = forget
         self.max_size = max_size
+        self.kernel_learning = kernel_learning
+        self._learning = KernelLearning(kernel_learning) if kernel_learning else None
         self._classes: list[Hashable] = []
         self._temperature = 4.0  # softmax(4 f) is about right where f is 0 or 1 with probability one half
         self._curvature = 1.0
@@ -114,20 +121,22 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
             The sample's weight.
 
         """
+        known = y in self._classes
+        if not known:
+            self._knowing(x).check(x, w)
+            self.know([y])
         targets = [float(label == y) for label in self._classes]
-        if y in self._classes:
-            self._model.learn(x, targets, w)
-            self._calibrate(targets)
+        model = self._model
+        if self._learning is None:
+            model.learn(x, targets, w)
         else:
-            self._model.check(x, w)
-            if self._classes:
-                self._model.add_output()
-            self._classes.append(y)
-            self._model.learn(x, [*targets, 1.0], w)
+            self._model = self._learning.learn(model, x, targets, w)
+        if known:
+            self._calibrate(targets, model.errors)
 
-    def _calibrate(self, targets: list[float]) -> None:
+    def _calibrate(self, targets: list[float], errors: Vector) -> None:
         """A Newton step of the temperature on the log loss of the decision that was made before learning."""
-        scores = [target - float(error) for target, error in zip(targets, self._model.errors, strict=True)]
+        scores = [target - float(error) for target, error in zip(targets, errors, strict=True)]
         shares = softmax([self._temperature * score for score in scores])
         mean = sum(p * s for p, s in zip(shares, scores, strict=True))
         slope = mean - scores[targets.index(1.0)]
@@ -138,15 +147,35 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
     def predict_proba_one(self, x: Mapping[Feature, Any]) -> dict[Any, float]:
         """The probability of every class seen so far."""
         if not self._classes:
-            self._model.predict(x)  # an error for a bad sample, as ever
+            self._knowing(x).predict(x)  # an error for a bad sample, as ever
             return {}
         shares = softmax([self._temperature * score for score in self.decision_function_one(x).values()])
         return dict(zip(self._classes, shares, strict=True))
 
     def decision_function_one(self, x: Mapping[Feature, Any]) -> dict[Any, float]:
         """f_k(x) for every class k seen so far: the least-squares estimate of its indicator."""
-        self._model.predict(x)
-        return dict(zip(self._classes, self._model.means.tolist(), strict=False))
+        model = self._knowing(x)
+        model.predict(x)
+        return dict(zip(self._classes, model.means.tolist(), strict=False))
+
+    def _knowing(self, x: Mapping[Feature, Any]) -> Recursion:
+        """The model; where it learns its kernel, one that has scales for all features of x."""
+        return self._model if self._learning is None else self._learning.knowing(self._model, x)
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes seen so far, in the order in which they appeared."""
+        return list(self._classes)
+
+    def know(self, classes: Sequence[Hashable]) -> None:
+        """Take note of classes of which no sample was learned yet."""
+        for label in classes:
+            if label not in self._classes:
+                if self._classes:
+                    self._model.add_output()
+                    if self._learning is not None:
+                        self._learning.window.add_output()
+                self._classes.append(label)
 
     @property
     def size(self) -> int:
@@ -166,14 +195,22 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
     def _parameters(self) -> dict[str, Any]:
         return parameters.of(self)
 
+    @property
+    def relevance(self) -> dict[Feature, float]:
+        """θ_r = 1/(2ℓ_r²) of every feature: how much it matters to the Gaussian part of the kernel."""
+        return thetas(self._model.effective_kernel(), self._model.names)
+
     def _get_state(self) -> dict[str, Any]:
         calibration = [self._temperature, self._curvature]
-        return {"classes": self._classes, "calibration": calibration, "model": self._model.__getstate__()}
+        state = {"classes": self._classes, "calibration": calibration, "model": self._model.__getstate__()}
+        return state if self._learning is None else state | {"learning": self._learning.get_state()}
 
     def _set_state(self, state: dict[str, Any]) -> None:
         self._classes = state["classes"]
         self._temperature, self._curvature = state["calibration"]
         self._model.__setstate__(state["model"])
+        if self._learning is not None:
+            self._learning.set_state(state["learning"])
 
 
 def softmax(scores: list[float]) -> list[float]:

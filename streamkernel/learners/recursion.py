@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..core import exact, noise, stream, whitened
+from ..core import exact, following, noise, stream, whitened
 from ..core.blocks import BLOCK
 from ..core.triangular import PANEL, packed_length, rotate_symmetric, row_start, solve_transposed
 from ..core.types import Matrix, Vector
@@ -302,6 +302,21 @@ class Recursion:
         size = self.size
         self._points[:, index:size] = self._points[:, index + 1 : size + 1]
 
+    def renewed(self, kernel: kernels.Kernel, ridge: float | None = None, constant: float | None = None) -> Recursion:
+        """A model that has learned nothing yet, with the same settings but for the kernel, its constant and the ridge."""
+        settings = self._scalars
+        limit = float(settings[whitened.MAX_SIZE])
+        return Recursion(
+            kernel,
+            float(settings[whitened.THRESHOLD]),
+            float(settings[whitened.RIDGE]) if ridge is None else ridge,
+            float(settings[whitened.FORGETTING]),
+            bool(settings[whitened.WALK]),
+            None if math.isinf(limit) else int(limit),
+            outputs=len(self._weights),
+            constant=self.constant if constant is None else constant,
+        )
+
     def add_output(self) -> None:
         """One more target, which was zero in every sample so far: its weights are zero."""
         weights = self._weights
@@ -442,6 +457,75 @@ class Recursion:
     def means(self) -> Vector:
         """The predictions of the last `predict`."""
         return self._inputs[1 : 1 + len(self._weights)]
+
+    # Several models over one dictionary --------------------------------------------------------------------------------
+
+    def can_follow(self, leader: Recursion) -> bool:
+        """Whether both models always admit the same samples: kernel, threshold, limit and dictionary are equal."""
+        plain = all(model._core is stream and not model._compiled.custom for model in (self, leader))
+        settings = [whitened.THRESHOLD, whitened.MAX_SIZE, whitened.SIZE]
+        return (
+            plain
+            and self.names == leader.names
+            and self.kernel == leader.kernel
+            and self.constant == leader.constant
+            and bool((self._scalars[settings] == leader._scalars[settings]).all())
+            and bool((self._points[:, : self.size] == leader._points[:, : self.size]).all())
+        )
+
+    def follow(self, leader: Recursion) -> None:
+        """Use the leader's points and factor from now on. Requires: `can_follow`."""
+        if self._capacity != leader._capacity:
+            self._prepare(self.names, leader._capacity)
+        self._points, self._factor = leader._points, leader._factor
+        self._bind()
+
+    def lead(self, followers: Sequence[Recursion], x: Mapping[Feature, Any], target: float, weight: float) -> None:
+        """Learn one sample and let the followers learn it; afterwards each has its `errors`."""
+        if any(name not in self.names for name in x):
+            self._check_all(x, (target,), weight)
+            names = dictionary.sort_names({*self.names, *x})
+            for model in (self, *followers):
+                model._adopt(names)
+            for model in followers:
+                model.follow(self)
+        size, capacity = self.size, self._capacity
+        limit = float(self._scalars[whitened.MAX_SIZE])
+        self._scalars[whitened.MAX_SIZE] = math.inf  # nobody leaves before all have learned
+        try:
+            self.learn(x, (target,), weight)
+        finally:
+            self._scalars[whitened.MAX_SIZE] = limit
+        noise, source = 1.0 / weight, self._vectors
+        for model in followers:
+            if self._capacity != capacity:
+                model.follow(self)
+            model._inputs[0], model._inputs[1] = noise, target
+            following.learn_following(*model._arguments[3:], source)
+        if self.size > max(size, limit):
+            index = self._remove_least_important()
+            for model in followers:
+                following.remove_following(*model._arguments[4:8], index, source)
+
+    def _check_all(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any) -> None:
+        """Raise the error that a sample with new features would raise, before any model has adopted them."""
+        dictionary.noise(weight)
+        for target in targets:
+            dictionary.target(target)
+        names = dictionary.sort_names({*self.names, *x})
+        self._check_similarities(names, dictionary.values(names, x), x)
+
+    def _remove_least_important(self) -> int:
+        """Drop a point and say which; its rotations stay in the workspace."""
+        whitened.settle(self._covariance, self._vectors, self._scalars)
+        arrays = self._factor, self._covariance, self._vectors, self._weights, self._scalars
+        index = int(whitened.least_important(*arrays, *self._block_workspace()[:2]))
+        self.remove(index)
+        return index
+
+    def predict_followed(self, leader: Recursion) -> tuple[float, float, float]:
+        """`predict_variance` of the sample that the leader predicted last."""
+        return following.predict_following(*self._arguments[4:], leader._vectors)
 
     # Many samples ----------------------------------------------------------------------------------------------------
 
@@ -592,6 +676,11 @@ class Recursion:
         return int(self._scalars[whitened.REFUSED])
 
     @property
+    def pruned(self) -> int:
+        """How many points have left the dictionary."""
+        return int(self._scalars[whitened.PRUNED])
+
+    @property
     def seen(self) -> int:
         """How many samples were learned."""
         return int(self._scalars[whitened.SEEN])
@@ -600,6 +689,11 @@ class Recursion:
     def points(self) -> list[dict[Feature, float]]:
         """The dictionary as feature dicts."""
         return [dict(zip(self.names, point.tolist(), strict=True)) for point in self._points[:, : self.size].T]
+
+    @property
+    def point_matrix(self) -> Matrix:
+        """The dictionary, one row a point."""
+        return self._points[:, : self.size].T
 
     @property
     def coefficients(self) -> Matrix:

@@ -1,0 +1,204 @@
+"""Kernel scales, ridge and threshold from a window of samples: a streaming model that starts where others arrive.
+
+The criteria and their slopes are in `criteria`; the first-level criterion is `batch.flkl` (Cawley & Talbot 2014).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import criteria, kernels
+from .core.types import Matrix, Vector
+from .kernels import Feature
+from .learners import dictionary, parameters
+from .learners.base import StreamingRegressor
+from .learners.krls import KRLS
+from .learners.lssvm import LSSVMClassifier
+
+__all__ = ["tune"]
+
+CRITERIA = {"loo": criteria.leave_one_out, "evidence": criteria.evidence}
+# A sample joins the dictionary when what the dictionary cannot see of it exceeds this share of the noise.
+THRESHOLD_SHARE = 0.3
+THRESHOLD_RANGE = (1e-8, 1e-2)
+FEWEST_SAMPLES = 5
+HELD_OUT_SHARE = 5  # one fifth
+# Factors on the starting length scales from which descents begin.
+WIDTHS = (1.0, 0.3, 3.0)
+FOLDS = 5
+
+
+def tune(
+    model: StreamingRegressor | LSSVMClassifier | kernels.Kernel | None,
+    X: Any,
+    y: Any,
+    criterion: str = "loo",
+    ard: bool = True,
+    max_samples: int = 500,
+    max_evaluations: int = 150,
+) -> Any:
+    """A streaming model whose kernel, ridge and threshold were chosen on a window of samples, trained on that window.
+
+    Parameters are chosen on the first four fifths of the window and judged on the last fifth, which is predicted
+    sample by sample as the stream would be. A choice that predicts it worse than the model as it was given is not
+    made. The threshold follows the ridge, so that what the dictionary leaves out stays below the noise.
+
+    Parameters
+    ----------
+    model
+        A learner, of which a new one with other parameters is returned; a kernel, for a `KRLS`; or None, for a `KRLS`
+        with a Gaussian kernel and a constant.
+    X
+        The window, oldest sample first: a data frame, or an array whose columns are the features 0, 1, ...
+    y
+        Targets, or labels for a classifier.
+    criterion
+        `"loo"`, the squared leave-one-out error; `"evidence"`, the marginal likelihood; or `"first_level"`, the
+        training criterion of Cawley & Talbot, for Gaussian kernels (needs `streamkernel[batch]`).
+    ard
+        A length scale for each feature. Where the kernel has several already they are kept apart in any case.
+    max_samples
+        The criterion sees the newest samples, this many at most: an evaluation is O(n³).
+    max_evaluations
+        The most evaluations of the criterion in a descent. There are four descents.
+
+    Examples
+    --------
+
+    Five of the ten features matter, and the kernel learns which:
+
+    >>> from streamkernel import datasets, selection
+    >>> X, y = datasets.Friedman1(noise=0.1, seed=1).arrays(1000)
+    >>> model = selection.tune(None, X[:250], y[:250])
+    >>> model.learn_many(X[250:], y[250:])
+
+    >>> test, truth = datasets.Friedman1(noise=0.0, seed=2).arrays(1000)
+    >>> error = ((model.predict_many(test) - truth) ** 2).mean() ** 0.5
+    >>> error < 0.06
+    True
+
+    """
+    parameters.check_choice("criterion", criterion, (*CRITERIA, "first_level"))
+    parameters.check_size("max_samples", max_samples)
+    parameters.check_size("max_evaluations", max_evaluations)
+    if not isinstance(model, StreamingRegressor | LSSVMClassifier | kernels.Kernel | None):
+        raise TypeError(f"model must be a learner, a kernel or None, got {model!r}")
+    learner = model if isinstance(model, StreamingRegressor | LSSVMClassifier) else KRLS(model)
+    names, samples, _ = dictionary.frame(X)
+    order = np.argsort([dictionary.sort_names(names).index(name) for name in names])
+    names, samples = tuple(names[i] for i in order), np.ascontiguousarray(samples[:, order])
+    targets = _targets(learner, y, len(samples))
+    if len(samples) < FEWEST_SAMPLES:
+        raise ValueError(f"X has {len(samples)} samples: tune needs at least {FEWEST_SAMPLES}")
+
+    given = _Choice(learner.kernel, learner.ridge, learner.threshold)
+    split = len(samples) - max(1, len(samples) // HELD_OUT_SHARE)
+    choices, point = [given], None
+    if np.ptp(targets, axis=0).any():
+        for end in (split, len(samples)):
+            part = slice(max(0, end - max_samples), end)
+            choice, point = _choose(given, names, samples[part], targets[part], criterion, ard, point, max_evaluations)
+            choices.append(choice)
+    best = min(reversed(choices), key=lambda choice: _held_out_error(learner, choice, names, samples, y, split))
+    fresh = _with(learner, best)
+    _learn(fresh, names, samples, y)
+    return fresh
+
+
+class _Choice(NamedTuple):
+    """The parameters that are chosen."""
+
+    kernel: kernels.Kernel | None
+    ridge: float
+    threshold: float | None
+
+
+def _with(learner: Any, choice: _Choice) -> Any:
+    """A new learner of the same kind with these parameters."""
+    return type(learner)(**(parameters.of(learner) | choice._asdict()))
+
+
+def _targets(learner: Any, y: Any, count: int) -> Matrix:
+    """One column of targets, or for a classifier the indicators of the classes, centered."""
+    if not isinstance(learner, LSSVMClassifier):
+        return dictionary.column("y", y, count)[:, None]
+    labels = list(y)
+    if len(labels) != count:
+        raise ValueError(f"y must hold one label per row of X ({count}), got {len(labels)}")
+    classes = list(dict.fromkeys(labels))
+    indicators = np.array([[float(label == kind) for kind in classes] for label in labels])
+    return indicators if len(classes) < 3 else indicators - indicators.mean(axis=0)
+
+
+def _choose(
+    given: _Choice,
+    names: tuple[Feature, ...],
+    samples: Matrix,
+    targets: Matrix,
+    criterion: str,
+    ard: bool,
+    start: Vector | None,
+    max_evaluations: int,
+) -> tuple[_Choice, Vector | None]:
+    """The choice that these samples suggest, and the point of the search where it lies."""
+    if criterion == "first_level":
+        kernel, ridge = _first_level(given.kernel, names, samples, targets, ard)
+        return _with_threshold(given, kernel, ridge, names, samples), None
+    family: criteria.Gaussian | criteria.Expression
+    if given.kernel is None:
+        family = criteria.Gaussian(samples, names, per_feature=ard)
+    else:
+        family = criteria.Expression(samples, names, given.kernel.per_feature(names) if ard else given.kernel)
+    widths, descents = (WIDTHS, len(WIDTHS)) if start is None else ((1.0,), 1)
+    found = criteria.fit(family, targets, CRITERIA[criterion], start, widths, descents, max_evaluations)
+    return _with_threshold(given, found.kernel, found.ridge, names, samples), found.point
+
+
+def _with_threshold(
+    given: _Choice, kernel: kernels.Kernel, ridge: float, names: tuple[Feature, ...], samples: Matrix
+) -> _Choice:
+    """The threshold that goes with a kernel and a ridge; the exact learners, which have none, stay exact."""
+    if given.threshold is None:
+        return _Choice(kernel, ridge, None)
+    low, high = (limit * float(kernel.diagonal(samples, names).mean()) for limit in THRESHOLD_RANGE)
+    return _Choice(kernel, ridge, min(max(THRESHOLD_SHARE * ridge, low), high))
+
+
+def _first_level(
+    kernel: kernels.Kernel | None, names: tuple[Feature, ...], samples: Matrix, targets: Matrix, ard: bool
+) -> tuple[kernels.Kernel, float]:
+    """The kernel and the ridge of `batch.flkl`, for features and targets in units of their spread."""
+    if not isinstance(kernel, kernels.RBF | None):
+        raise ValueError(f"criterion 'first_level' learns the scales of a Gaussian kernel (RBF), not of {kernel!r}")
+    from .batch.flkl import first_level
+
+    units = np.where(np.ptp(samples, axis=0) > 0.0, samples.std(axis=0), 1.0)
+    center, spread = targets.mean(axis=0), float(targets.std(axis=0).max())
+    learned = first_level(samples / units, (targets - center) / spread, ard, None, None, FOLDS, 0)
+    with np.errstate(divide="ignore"):
+        scales = units / np.sqrt(2.0 * np.broadcast_to(learned.theta, len(names)))
+    # The batch form has a bias without a prior; this one is wide enough for the targets' mean.
+    level = 1.0 + float((center**2).mean()) / spread**2
+    return kernels.RBF(dict(zip(names, scales.tolist(), strict=True))) + level, learned.ridge
+
+
+def _learn(learner: Any, names: tuple[Feature, ...], samples: Matrix, y: Any) -> Vector:
+    """Learn the samples; the squared errors made before each was learned."""
+    if isinstance(learner, LSSVMClassifier):
+        squares = np.zeros(len(samples))
+        for i, (row, label) in enumerate(zip(samples.tolist(), y, strict=True)):
+            learner.learn_one(dict(zip(names, row, strict=True)), label)
+            squares[i] = float(np.square(learner._model.errors).sum())
+        return squares
+    targets = dictionary.column("y", y, len(samples))
+    return (targets - learner._run(names, samples, targets)[0]) ** 2
+
+
+def _held_out_error(
+    learner: Any, choice: _Choice, names: tuple[Feature, ...], samples: Matrix, y: Any, split: int
+) -> float:
+    """The mean squared error on the samples after the split, each predicted before it is learned."""
+    error = float(_learn(_with(learner, choice), names, samples, y)[split:].mean())
+    return error if np.isfinite(error) else np.inf
