@@ -12,11 +12,14 @@ from .running import Run, run
 __version__ = "0.1.0"
 
 # Imported when first used: what they build on takes a second to import.
-_SUBMODULES = ("batch", "datasets", "metrics", "plotting")
+_SUBMODULES = ("batch", "datasets", "metrics", "plotting", "selection")
 _HOMES = {
     "AdaptiveConformal": "conformal",
+    "AutoKernelRegressor": "auto",
     "KernelEqualizer": "equalization",
     "KernelForecaster": "forecasting",
+    "KernelMixture": "ensembles",
+    "KernelMixtureClassifier": "ensembles",
 }
 
 __all__ = [
@@ -26,9 +29,12 @@ __all__ = [
     "KRLS",
     "KRR",
     "AdaptiveConformal",
+    "AutoKernelRegressor",
     "HeteroscedasticKRLS",
     "KernelEqualizer",
     "KernelForecaster",
+    "KernelMixture",
+    "KernelMixtureClassifier",
     "LSSVMClassifier",
     "Run",
     "batch",
@@ -37,6 +43,7 @@ __all__ = [
     "metrics",
     "plotting",
     "run",
+    "selection",
 ]
 
 

@@ -292,11 +292,9 @@ def central_interval(prediction: Any, level: float) -> tuple[float, float]:
 
 
 def point(prediction: Any) -> float:
-    """The mean of a Gaussian, the mode of another distribution, the middle of an interval."""
-    if isinstance(prediction, proba.Gaussian):
-        return float(prediction.mu)
+    """The mean of a distribution, where it has none its mode, the middle of an interval."""
     if isinstance(prediction, Distribution):
-        return float(prediction.mode)
+        return float(getattr(prediction, "mu", prediction.mode))
     return 0.5 * sum(central_interval(prediction, level=0.5))
 
 

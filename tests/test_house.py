@@ -24,11 +24,14 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"core"},
     {"kernels"},
+    {"criteria"},
     {"checkpoint"},
     {"learners"},
     {
+        "auto",
         "batch",
         "conformal",
+        "distributed",
         "ensembles",
         "equalization",
         "forecasting",

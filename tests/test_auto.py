@@ -1,0 +1,260 @@
+"""AutoKernelRegressor: any stream, from the first sample on, without a parameter."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from river import checks, preprocessing
+
+from streamkernel import AutoKernelRegressor, datasets
+from streamkernel.encoding import Encoder, Scaling
+
+MODELS: dict[str, Any] = {
+    "default": AutoKernelRegressor(),
+    "low": AutoKernelRegressor("low"),
+    "microseconds": AutoKernelRegressor(80.0),
+    "scaled": preprocessing.StandardScaler() | AutoKernelRegressor("low"),
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "check"),
+    [
+        pytest.param(model, check, id=f"{name}-{check.__name__}-{number}")
+        for name, model in MODELS.items()
+        for number, check in enumerate(checks.yield_checks(model))
+    ],
+)
+def test_river(model: Any, check: Any) -> None:
+    check(model.clone())
+
+
+def test_nothing_is_skipped() -> None:
+    assert not any(model._unit_test_skips() for model in MODELS.values())
+
+
+def run(model: Any, stream: Any) -> np.ndarray[Any, Any]:
+    """The errors made before each sample was learned."""
+    errors = []
+    for x, y in stream:
+        errors.append(y - model.predict_one(x))
+        model.learn_one(x, y)
+    return np.array(errors)
+
+
+def friedman(count: int, seed: int = 1, noise: float = 1.0) -> list[tuple[dict[Any, Any], float]]:
+    return list(datasets.Friedman1(noise=noise, seed=seed).take(count))
+
+
+def test_the_first_predictions() -> None:
+    model = AutoKernelRegressor()
+    assert model.predict_one({"a": 1.0}) == 0.0
+    assert model.relevance == {} and model.size == 0 and "Nothing chosen yet" in model.explain()
+    model.learn_one({"a": 1.0}, 5.0)
+    assert model.predict_one({"a": 1.0}) == model.predict_one({"b": "word"}) == 5.0
+    model.learn_one({"a": 2.0}, 7.0)
+    assert model.predict_one({}) == 6.0
+
+
+def test_friedman_is_learned_and_explained() -> None:
+    model = AutoKernelRegressor()
+    errors = run(model, friedman(600, noise=0.1))
+    assert np.sqrt(np.mean(errors[300:] ** 2)) < 0.25  # the target's standard deviation is 5
+    relevance = model.relevance
+    assert set(sorted(relevance, key=relevance.__getitem__)[5:]) == {"0", "1", "2", "3", "4"}
+    text = model.explain()
+    for part in ("600 samples learned", "Columns by relevance", "Dictionary:", "Experts by weight", "no forgetting"):
+        assert part in text
+
+
+def awkward(count: int) -> list[tuple[dict[str, Any], float]]:
+    """A constant feature, one of scale 1e9, one that appears late and one that vanishes."""
+    random = np.random.default_rng(3)
+    stream = []
+    for t in range(count):
+        a, b, c, d = random.normal(size=4)
+        x = {"a": a, "constant": 7.0, "huge": 1e9 * (5.0 + b)}
+        if t > count // 3:
+            x["late"] = c
+        if t < count // 2:
+            x["vanishing"] = 100.0 + d
+        y = math.sin(2.0 * a) + 0.5 * b + (0.5 * c if t > count // 3 else 0.0) + (0.5 * d if t < count // 2 else 0.0)
+        stream.append((x, 1000.0 + y + 0.1 * random.normal()))
+    return stream
+
+
+def test_ten_thousand_awkward_samples() -> None:
+    model = AutoKernelRegressor("low")
+    stream = awkward(10_000)
+    errors = run(model, stream)
+    assert np.isfinite(errors).all()
+    assert np.abs(errors[10:]).max() < 10.0  # the targets span about 8
+    deviation = np.std([y for _, y in stream])
+    for start in range(0, 10_000, 1000):
+        part = errors[max(start, 100) : start + 1000]
+        assert np.sqrt(np.mean(part**2)) < 0.75 * deviation
+    for stop in (3300, 5000, 10_000):  # settled again before the next thing happens
+        assert np.sqrt(np.mean(errors[stop - 500 : stop] ** 2)) < 0.3 * deviation
+    assert "Left out, as they did not vary: constant" in model.explain()
+
+
+def test_words_and_gaps() -> None:
+    random = np.random.default_rng(0)
+    effect = {"red": 0.0, "green": 2.0, "blue": -3.0}
+    stream = []
+    for _ in range(500):
+        color, a = random.choice(list(effect)), float(random.normal())
+        x = {"color": str(color), "a": [a, None, math.nan][random.choice(3, p=[0.9, 0.05, 0.05])]}
+        stream.append((x, effect[str(color)] + a + 0.05 * random.normal()))
+    model = AutoKernelRegressor()
+    errors = run(model, stream)
+    there = [x["a"] is not None and x["a"] == x["a"] for x, _ in stream]
+    late = np.arange(500) > 250
+    assert np.sqrt(np.mean(errors[late & there] ** 2)) < 0.4
+    assert "Gaps taken as the mean" in model.explain()
+    assert {"color=red", "color=green", "color=blue", "a", "a=absent"} == set(model.relevance)
+    assert math.isfinite(model.predict_one({"color": "a word it has never seen", "a": 1.0, "new": 3.0}))
+    sparse = AutoKernelRegressor()  # river's way: the columns of other words are absent
+    errors = run(sparse, [({f"color={x['color']}": 1}, y) for x, y in stream])
+    assert np.sqrt(np.mean(errors[250:] ** 2)) < 1.2
+
+
+def test_many_words_share_one_place() -> None:
+    encoder = Encoder()
+    for i in range(100):
+        encoder.learn({"id": f"user {i}"})
+    assert len(encoder.read({"id": "user 99"})) == 30
+    assert sum(encoder.read({"id": "user 99"}).values()) == 0.0
+
+
+def test_scaling_one_and_many_agree() -> None:
+    random = np.random.default_rng(0)
+    samples = np.column_stack([random.normal(5.0, 2.0, 200), random.standard_cauchy(200), np.full(200, 3.0)])
+    samples[::7, 0] = math.nan
+    names = ["plain", "tailed", "constant"]
+    scaling = Scaling(names, samples)
+    assert scaling.names == ["plain", "plain=absent", "tailed"]
+    assert [column.bent > 0.0 for column in scaling.columns] == [False, False, True]
+    many = scaling.transform_many(names, samples)
+    for row, scaled in zip(samples, many):
+        x = {name: value for name, value in zip(names, row) if value == value}
+        np.testing.assert_allclose(list(scaling.transform(x).values()), scaled)
+    np.testing.assert_allclose(many.mean(axis=0)[:2], 0.0, atol=1e-12)
+    assert many.std(axis=0)[2] == pytest.approx(1.0)
+    assert np.abs(many[:, 2]).max() < 10.0 < np.abs(samples[:, 1]).max()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_intervals_cover(seed: int) -> None:
+    model, inside = AutoKernelRegressor("low"), 0
+    stream = friedman(800, seed)
+    for x, y in stream:
+        interval = model.predict_one(x, with_interval=True)
+        distribution = model.predict_one(x, with_dist=True)
+        assert interval.lower < distribution.mu < interval.upper
+        inside += interval.lower <= y <= interval.upper
+        model.learn_one(x, y)
+    assert 0.87 <= inside / len(stream) <= 0.93
+
+
+def test_drift_is_noticed_and_followed() -> None:
+    stream = friedman(1600)
+    changed = [(x, y if t < 800 else 40.0 - 2.0 * y) for t, (x, y) in enumerate(stream)]
+    model = AutoKernelRegressor()
+    errors = run(model, changed)
+    assert any(800 <= at < 1100 for at in model._drifts)
+    before, after = (np.sqrt(np.mean(errors[s] ** 2)) for s in (slice(600, 800), slice(1400, 1600)))
+    assert after < 2.0 * 1.25 * before  # the noise is twice as large
+
+
+@pytest.mark.parametrize("count", [0, 3, 8, 300, 900])
+def test_checkpoints_continue_bit_for_bit(count: int) -> None:
+    stream = [(x | {"word": "ab"[t % 2], "gap": None}, y if t < 700 else -y) for t, (x, y) in enumerate(friedman(1000))]
+    model = AutoKernelRegressor("low")
+    run(model, stream[:count])
+    other = AutoKernelRegressor.from_bytes(model.to_bytes())
+    copied = copy.deepcopy(model)
+    rest = stream[count : count + 120]
+    expected = run(model, rest)
+    np.testing.assert_array_equal(expected, run(other, rest))
+    np.testing.assert_array_equal(expected, run(copied, rest))
+    assert other.to_bytes() == model.to_bytes() == copied.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ({"a": math.inf}, 1.0, "feature 'a' is inf"),
+        ({"a": [1]}, 1.0, r"feature 'a' is \[1\]"),
+        ({"a": 1.0}, math.nan, "target y is nan"),
+        ({"a": 1.0}, "high", "target y is 'high'"),
+    ],
+)
+def test_bad_input_is_named_and_changes_nothing(x: Any, y: Any, message: str) -> None:
+    for count in (0, 60):
+        model = AutoKernelRegressor()
+        run(model, [({"a": x[0], "b": x[1]}, y) for x, y in friedman(count)])
+        before = model.to_bytes()
+        with pytest.raises((TypeError, ValueError), match=message):
+            model.learn_one(x, y)
+        with pytest.raises(ValueError, match="weight w is -1"):
+            model.learn_one({"a": 1.0}, 1.0, -1)
+        assert model.to_bytes() == before
+
+
+def test_predictions_change_nothing() -> None:
+    model = AutoKernelRegressor()
+    run(model, friedman(100))
+    before = model.to_bytes()
+    for x, _ in friedman(20, seed=5):
+        model.predict_one(x | {"new": "word"})
+        model.predict_one(x, with_dist=True)
+    assert model.to_bytes() == before
+
+
+def test_nothing_varies() -> None:
+    model = AutoKernelRegressor()
+    run(model, [({"a": 1.0, "b": "same"}, 3.0)] * 200)
+    assert model.predict_one({"a": 1.0}) == 3.0
+    run(model, [({}, 3.0)] * 20)
+    errors = run(model, [({"a": float(t % 5)}, float(t % 5)) for t in range(700)])
+    assert np.abs(errors[-50:]).max() < 0.2
+
+
+def test_predictions_stay_near_the_targets() -> None:
+    model = AutoKernelRegressor()
+    run(model, [({"a": t / 100}, t / 100) for t in range(100)])
+    assert model.predict_one({"a": 1e12}) <= 1.5
+    assert model.predict_one({"a": -1e12}) >= -0.51
+
+
+def test_budgets() -> None:
+    assert AutoKernelRegressor(100.0)._budget.max_size < AutoKernelRegressor(1000.0)._budget.max_size
+    for bad, message in (
+        ("huge", "budget must be one of 'low', 'medium', 'high'"),
+        (1.0, "budget must be a number > "),
+    ):
+        with pytest.raises(ValueError, match=message):
+            AutoKernelRegressor(bad)
+    model = AutoKernelRegressor("low")
+    run(model, [(x, y) for x, y in datasets.MackeyGlass(tau=17, transient=50, seed=1).take(1500)])
+    assert all(expert.size <= 60 for expert in model._bank.experts)
+    assert len(model._window) == 1000
+
+
+@pytest.mark.parametrize("count", [50, 54])  # at 55 samples the model is made anew from the window
+def test_a_heavy_weight_counts(count: int) -> None:
+    stream = friedman(count, noise=3.0)
+    x = stream[-1][0]
+    predictions = []
+    for weight in (0.01, 1.0, 1000.0):
+        model = AutoKernelRegressor()
+        run(model, stream)
+        model.learn_one(x, 30.0, weight)
+        predictions.append(model.predict_one(x))
+    assert predictions == sorted(predictions)
+    assert predictions[2] > 25.0 > predictions[0]
