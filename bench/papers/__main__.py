@@ -15,6 +15,7 @@ PAPERS = {
     "krls": "Engel, Mannor & Meir: kernel recursive least squares",
     "kaar": "KRR, KAAR, IKAAR and CKAAR",
     "hkrr": "Cawley et al.: heteroscedastic kernel ridge regression",
+    "coker": "Wornyo, Ocquaye & Bediako-Kyeremeh: coupled kernel ensemble regression",
     "flkl": "Cawley & Talbot: kernel learning at the first level of inference",
 }
 

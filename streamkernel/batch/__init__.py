@@ -7,6 +7,8 @@ from typing import Any
 
 _HOMES = {
     "KernelRidge": "kernel_ridge",
+    "CoKER": "coker",
+    "CoKERClassifier": "coker",
     "HKRR": "heteroscedastic",
     "LOOHKRR": "heteroscedastic",
     "select": "heteroscedastic",
@@ -15,7 +17,17 @@ _HOMES = {
     "FLKLRegressor": "flkl",
 }
 
-__all__ = ["FLKL", "HKRR", "LOOHKRR", "LSSVM", "FLKLRegressor", "KernelRidge", "select"]
+__all__ = [
+    "FLKL",
+    "HKRR",
+    "LOOHKRR",
+    "LSSVM",
+    "CoKER",
+    "CoKERClassifier",
+    "FLKLRegressor",
+    "KernelRidge",
+    "select",
+]
 
 
 def __getattr__(name: str) -> Any:

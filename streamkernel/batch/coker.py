@@ -1,0 +1,428 @@
+"""Coupled kernel ensemble regression: one ridge regression for each of L kernels, weighted by their losses.
+
+Wornyo, Ocquaye & Bediako-Kyeremeh, "Coupled kernel ensemble regression", section 3.2: eqs. (9) to (14).
+Paper -> code: K_i gram, λ ridge, α_i coefficients, b_i bias, ζ_i loss, W_i weight, r r, L the number of kernels.
+
+Three equations are not used as they are printed:
+
+- (11) and (12) take α without the bias, then b from what is left. The minimum of (9) over both, with A = K + λI, is
+  b = 1'A⁻¹y / 1'A⁻¹1 and α = A⁻¹(y − b1): the slope −2·1'(y − Kα − b1) is then zero, since 1'α = 0.
+- (13) has the exponent r − 1. The minimum of Σ W_i^r ζ_i over ΣW_i = 1 is W_i ∝ ζ_i^(−1/(r−1)); the two agree at r = 2
+  only. r → 1 leaves the best kernel alone, as the text says of r = 1, and r → ∞ weighs all the same; the print does
+  the opposite.
+- ζ_i is printed as the loss on the samples that were fitted, which favors kernels that fit noise. The default here is
+  the squared leave-one-out error, which has a closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .. import kernels as kernel_types
+from ..core.types import Matrix, Vector
+from ..ensembles import KernelMixture, KernelMixtureClassifier, coupled_weights
+from ..kernels import Kernel
+from ..learners import KRR, LSSVMClassifier, parameters
+from .lssvm import KernelClassifier, arrange, feature_names, start_scale
+from .system import RidgeSystem
+
+__all__ = ["CoKER", "CoKERClassifier"]
+
+Zeta = Literal["loo", "in_sample"]
+
+# The default kernels: widths in units of the root of the features' total variance, and degrees of polynomials. Rough
+# kernels are given the larger widths, where they differ most from smooth ones.
+RBF_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
+ROUGH_WIDTHS = (1.0, 4.0)
+DEGREES = (1, 2, 3)
+
+
+def default_kernels(X: Matrix) -> tuple[Kernel, ...]:
+    """Twelve kernels of four types for samples X: narrow to wide, rough to smooth, local to global.
+
+    Widths follow the features' variance and polynomials their mean square, so a common unit of the features is of no
+    consequence. Features of different units should be standardized.
+
+    Examples
+    --------
+
+    >>> import numpy as np
+    >>> from streamkernel.batch.coker import default_kernels
+    >>> for kernel in default_kernels(np.array([[-2.0], [2.0]])):
+    ...     print(kernel, end="; ")
+    RBF(0.5); RBF(1.0); RBF(2.0); RBF(4.0); RBF(8.0); Laplacian(2.0); Laplacian(8.0); Matern32(2.0); Matern32(8.0);
+    Polynomial(1, scale=0.25); Polynomial(2, scale=0.25); Polynomial(3, scale=0.25);
+
+    """
+    width = 1.0 / math.sqrt(2.0 * start_scale(X))
+    level = float(np.square(X).sum(axis=1).mean())
+    return (
+        *(kernel_types.RBF(factor * width) for factor in RBF_WIDTHS),
+        *(kernel_types.Laplacian(factor * width) for factor in ROUGH_WIDTHS),
+        *(kernel_types.Matern32(factor * width) for factor in ROUGH_WIDTHS),
+        *(kernel_types.Polynomial(degree, scale=1.0 / level if level > 0.0 else 1.0) for degree in DEGREES),
+    )
+
+
+def is_lost(ridge: float, diagonal: Vector) -> bool:
+    """Whether λ vanishes in the rounding of a kernel matrix with this diagonal."""
+    return not ridge > np.finfo(np.float64).eps * len(diagonal) * float(diagonal.max())
+
+
+def factored(kernel: Kernel, gram: Matrix, ridge: float) -> RidgeSystem:
+    """K + λI with a bias, factored; an error that names the kernel where λ would be lost."""
+    diagonal = np.diagonal(gram)
+    if is_lost(ridge, diagonal):
+        raise ValueError(
+            f"ridge {ridge!r} is lost in the rounding of {kernel!r}, which is up to {float(diagonal.max()):.3g} on "
+            "these samples: scale the features, or raise ridge"
+        )
+    return RidgeSystem(gram, ridge, bias=True)
+
+
+class Experts:
+    """The L base regressors of eq. (9) on one training set, and their losses.
+
+    Parameters
+    ----------
+    kernels
+        One kernel for each expert.
+    X
+        The training samples.
+    features
+        The names of its columns.
+    targets
+        One column for each output.
+    ridge
+        λ.
+
+    Attributes
+    ----------
+    coefficients
+        α, indexed [expert, sample, output].
+    biases
+        b, indexed [expert, output].
+    left_out
+        Residuals of the sample by the expert fitted without it, indexed as `coefficients`.
+    losses
+        ζ summed over the outputs, one for each expert, by either rule.
+
+    Examples
+    --------
+
+    >>> import numpy as np
+    >>> from streamkernel import kernels
+    >>> from streamkernel.batch.coker import Experts
+    >>> X = np.array([[0.0], [1.0], [2.0]])
+    >>> experts = Experts([kernels.Linear(), kernels.RBF(0.1)], X, ["x"], 2.0 * X, ridge=0.1)
+    >>> experts([[3.0]]).round(2)[:, 0, 0]
+    array([5.81, 2.  ])
+    >>> {rule: losses.round(2) for rule, losses in experts.losses.items()}
+    {'loo': array([ 0.5, 18. ]), 'in_sample': array([0.38, 0.73])}
+
+    """
+
+    def __init__(
+        self, kernels: Sequence[Kernel], X: Matrix, features: Sequence[Hashable], targets: Matrix, ridge: float
+    ) -> None:
+        self._kernels, self._X, self._features = kernels, X, features
+        shape = (len(kernels), *targets.shape)
+        self.coefficients, self.left_out = np.empty(shape), np.empty(shape)
+        self.biases = np.empty((len(kernels), targets.shape[1]))
+        in_sample = np.empty(len(kernels))
+        for i, kernel in enumerate(kernels):
+            gram = kernel(X, features=features)
+            system = factored(kernel, gram, ridge)
+            self.coefficients[i], self.biases[i] = system.solve(targets)
+            self.left_out[i] = system.leave_one_out_residuals(targets)
+            in_sample[i] = in_sample_loss(gram, self.coefficients[i], self.biases[i], targets, ridge)
+        self.losses: dict[str, Vector] = {"loo": np.square(self.left_out).sum(axis=(1, 2)), "in_sample": in_sample}
+
+    def __call__(self, X: ArrayLike) -> Matrix:
+        """The predictions of every expert, indexed [expert, sample, output]."""
+        return np.array(
+            [
+                kernel(X, self._X, features=self._features) @ coefficients + bias
+                for kernel, coefficients, bias in zip(self._kernels, self.coefficients, self.biases, strict=True)
+            ]
+        )
+
+
+def in_sample_loss(gram: Matrix, coefficients: Matrix, bias: Vector, targets: Matrix, ridge: float) -> float:
+    """ζ = ‖Kα + b − y‖² + λα'Kα, as printed below eq. (13), summed over the outputs."""
+    smooth = gram @ coefficients
+    return float(np.square(smooth + bias - targets).sum() + ridge * (coefficients * smooth).sum())
+
+
+def combine(weights: Vector, values: Matrix) -> Matrix:
+    """Eq. (14): Σ W_i f_i."""
+    return np.asarray(np.tensordot(weights, values, axes=1))
+
+
+def check_arguments(kernels: Any, ridge: Any, r: Any, zeta: Any) -> None:
+    """An error that names the argument and the value."""
+    if kernels is not None:
+        if not isinstance(kernels, Sequence) or isinstance(kernels, str):
+            raise TypeError(f"kernels must be a sequence of streamkernel.kernels or None, got {kernels!r}")
+        if not kernels:
+            raise ValueError(f"kernels must hold at least one kernel, got {kernels!r}")
+        for i, kernel in enumerate(kernels):
+            if not isinstance(kernel, Kernel):
+                raise TypeError(f"kernels[{i}] must be one of streamkernel.kernels, got {kernel!r}")
+    parameters.check_number("ridge", ridge, low=0.0, open_low=True)
+    parameters.check_number("r", r, low=1.0, open_low=True)
+    parameters.check_choice("zeta", zeta, get_args(Zeta))
+
+
+class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Coupled kernel ensemble regression: kernel ridge regressions with different kernels, weighted by their losses.
+
+    No kernel has to be chosen: those that predict well get the weight. A fit costs L times that of one kernel, O(n³), a
+    prediction O(Ln).
+
+    Parameters
+    ----------
+    kernels
+        The L kernels. The default is `coker.default_kernels`: RBF, Laplacian, Matern and polynomial ones, whose widths
+        follow the features' variance. Standardize features that have different units.
+    ridge
+        λ, greater than 0, the same for every kernel; the paper's is 0.1.
+    r
+        How evenly the weights are spread, greater than 1: near 1 the best kernel stands alone, a large r is the plain
+        mean. The paper's is 2.
+    zeta
+        The loss ζ that the weights come from: "loo" is the squared leave-one-out error; "in_sample" is the regularized
+        loss on the training samples, as printed, which favors kernels that fit noise.
+
+    Attributes
+    ----------
+    weights_
+        W, one for each kernel; they are not negative and sum to one.
+    losses_
+        ζ of each kernel.
+    kernels_
+        The kernels as used.
+    dual_coef_
+        α, one row for each kernel.
+    intercept_
+        b of each kernel.
+    X_fit_
+        The training samples, columns in sorted order of their names.
+    leave_one_out_residuals_
+        y_i minus the ensemble of the kernels' predictions without sample i; the weights are those of all samples.
+
+    Examples
+    --------
+
+    >>> from streamkernel import datasets
+    >>> from streamkernel.batch import CoKER
+    >>> X, y = datasets.MexicanHat(noise=0.2, seed=1).arrays(80)
+    >>> model = CoKER(r=1.2).fit(X, y)
+    >>> model.predict([[0.1], [3.0]]).round(2)
+    array([0.83, 0.02])
+    >>> for weight, kernel in sorted(zip(model.weights_, model.kernels_), key=lambda pair: -pair[0])[:3]:
+    ...     print(round(float(weight), 2), kernel)
+    0.25 RBF(2.8...)
+    0.22 Matern32(5.7...)
+    0.2 Laplacian(23.1...)
+
+    References
+    ----------
+    [^1]: Wornyo, D. K., Ocquaye, E. N. N. and Bediako-Kyeremeh, B. Coupled kernel ensemble regression.
+
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel] | None = None,
+        ridge: float = 0.1,
+        r: float = 2.0,
+        zeta: Zeta = "loo",
+    ) -> None:
+        self.kernels = kernels
+        self.ridge = ridge
+        self.r = r
+        self.zeta = zeta
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to the samples X and targets y."""
+        check_arguments(self.kernels, self.ridge, self.r, self.zeta)
+        # A sample left out leaves none of one.
+        samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        self.X_fit_ = arrange(self, samples)
+        self._targets = targets.astype(np.float64)
+        self.kernels_ = default_kernels(self.X_fit_) if self.kernels is None else tuple(self.kernels)
+        names = feature_names(self)
+        self._experts = Experts(self.kernels_, self.X_fit_, names, self._targets[:, None], float(self.ridge))
+        self.losses_ = self._experts.losses[self.zeta]
+        self.weights_ = coupled_weights(self.losses_, float(self.r))
+        self.dual_coef_, self.intercept_ = self._experts.coefficients[:, :, 0], self._experts.biases[:, 0]
+        return self
+
+    def predict(self, X: ArrayLike) -> Vector:
+        """The weighted mean of the kernels' predictions, eq. (14)."""
+        predictions = self.predict_all(X)
+        return combine(self.weights_, predictions)
+
+    def predict_all(self, X: ArrayLike) -> Matrix:
+        """The predictions of each kernel alone, one row for each."""
+        check_is_fitted(self)
+        samples = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._experts(arrange(self, samples))[:, :, 0]
+
+    @property
+    def leave_one_out_residuals_(self) -> Vector:
+        """y_i minus the ensemble of the kernels' predictions without sample i; the weights are those of all samples."""
+        check_is_fitted(self)
+        return combine(self.weights_, self._experts.left_out)[:, 0]
+
+    def to_stream(
+        self, threshold: float | None = None, max_size: int | None = None, bias: float = 1e4, **options: Any
+    ) -> Any:
+        """A `KernelMixture` of streaming ridge regressions that have learned the training samples, and goes on.
+
+        Its experts have these kernels and this ridge, it weighs them by the paper's rule, and it starts with these
+        weights. Features are named as in the fit, or 0, 1, ... if they had no names.
+
+        Parameters
+        ----------
+        threshold
+            As in `KRR`: None keeps every sample and predicts what this model predicts.
+        max_size
+            As in `KRR`.
+        bias
+            The prior variance of the constant term of each expert, which has no prior here.
+        options
+            Further arguments of `KernelMixture`, or others for its `weighting`, `power` and `initial_weights`.
+
+        """
+        check_is_fitted(self)
+        parameters.check_number("bias", bias, low=0.0, open_low=True)
+        names, models = tuple(feature_names(self)), []
+        for kernel in self.kernels_:
+            stream = KRR(kernel + bias, ridge=float(self.ridge), threshold=threshold, max_size=max_size)
+            stream._run(names, self.X_fit_, self._targets)
+            models.append(stream)
+        start = tuple(self.weights_.tolist())
+        own: dict[str, Any] = {"weighting": "coker", "power": float(self.r), "initial_weights": start}
+        return KernelMixture(models=models, **(own | options))
+
+
+class CoKERClassifier(KernelClassifier):
+    """Coupled kernel ensemble for classification: `CoKER` on targets ±1.
+
+    More than two classes are one against the rest, with one weight for each kernel, whose loss is summed over them.
+
+    Parameters
+    ----------
+    kernels
+        As in `CoKER`.
+    ridge
+        As in `CoKER`.
+    r
+        As in `CoKER`.
+    zeta
+        As in `CoKER`.
+
+    Attributes
+    ----------
+    weights_
+        W, one for each kernel; they are not negative and sum to one.
+    losses_
+        ζ of each kernel.
+    kernels_
+        The kernels as used.
+    dual_coef_
+        α, indexed [kernel, sample, output].
+    intercept_
+        b, indexed [kernel, output].
+    calibration_
+        The slope from decisions to probabilities, fitted to leave-one-out decisions.
+    X_fit_
+        The training samples, columns in sorted order of their names.
+
+    Examples
+    --------
+
+    >>> from sklearn.datasets import make_moons
+    >>> from streamkernel.batch import CoKERClassifier
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = CoKERClassifier().fit(X[:100], y[:100])
+    >>> model.score(X[100:], y[100:])
+    0.95
+    >>> model.predict_proba(X[:1]).round(2)
+    array([[0.99, 0.01]])
+
+    References
+    ----------
+    [^1]: Wornyo, D. K., Ocquaye, E. N. N. and Bediako-Kyeremeh, B. Coupled kernel ensemble regression.
+
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel] | None = None,
+        ridge: float = 0.1,
+        r: float = 2.0,
+        zeta: Zeta = "loo",
+    ) -> None:
+        self.kernels = kernels
+        self.ridge = ridge
+        self.r = r
+        self.zeta = zeta
+
+    def _learn(self, X: Matrix, targets: Matrix) -> Matrix:
+        check_arguments(self.kernels, self.ridge, self.r, self.zeta)
+        self.kernels_ = default_kernels(X) if self.kernels is None else tuple(self.kernels)
+        self._experts = Experts(self.kernels_, X, feature_names(self), targets, float(self.ridge))
+        self.losses_ = self._experts.losses[self.zeta]
+        self.weights_ = coupled_weights(self.losses_, float(self.r))
+        self.dual_coef_, self.intercept_ = self._experts.coefficients, self._experts.biases
+        return targets - combine(self.weights_, self._experts.left_out)
+
+    def decision_function(self, X: ArrayLike) -> Matrix | Vector:
+        """The weighted mean of the kernels' decisions, eq. (14); a column per class when there are more than two."""
+        check_is_fitted(self)
+        samples = validate_data(self, X, dtype=np.float64, reset=False)
+        decisions = combine(self.weights_, self._experts(arrange(self, samples)))
+        return decisions[:, 0] if len(self.classes_) == 2 else decisions
+
+    def to_stream(  # type: ignore[override]
+        self, threshold: float = 1e-4, max_size: int | None = 500, bias: float = 100.0, **options: Any
+    ) -> Any:
+        """A `KernelMixtureClassifier` of `LSSVMClassifier`s that have learned the training samples, and goes on.
+
+        It weighs them by the paper's rule and starts with these weights. Features are named as in the fit, or 0, 1, ...
+        if they had no names.
+
+        Parameters
+        ----------
+        threshold
+            ν of the streaming class.
+        max_size
+            The largest dictionary of each; None is no bound.
+        bias
+            The prior variance of the constant term of each, which has no prior here.
+        options
+            Further arguments of `KernelMixtureClassifier`, or others for its `weighting`, `power` and
+            `initial_weights`.
+
+        """
+        check_is_fitted(self)
+        names, models = feature_names(self), []
+        labels = self.classes_[self._labels].tolist()
+        for kernel in self.kernels_:
+            stream = LSSVMClassifier(kernel, threshold=threshold, ridge=float(self.ridge), bias=bias, max_size=max_size)
+            for sample, label in zip(self.X_fit_.tolist(), labels, strict=True):
+                stream.learn_one(dict(zip(names, sample, strict=True)), label)
+            models.append(stream)
+        start = tuple(self.weights_.tolist())
+        own: dict[str, Any] = {"weighting": "coker", "power": float(self.r), "initial_weights": start}
+        return KernelMixtureClassifier(models=models, **(own | options))
