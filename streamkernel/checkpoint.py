@@ -109,7 +109,7 @@ def loads(data: bytes, functions: Functions | None = None) -> Any:
         length = _LENGTH.unpack_from(body)[0]
         header = json.loads(body[_LENGTH.size : _LENGTH.size + length])
         return _decode(header, memoryview(body)[_LENGTH.size + length :], functions or {})
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError, MemoryError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
         raise CheckpointError(f"cannot restore the checkpoint: {error}") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import numbers
@@ -45,4 +46,9 @@ def check_size(name: str, value: Any) -> None:
 
 def of(model: Any) -> dict[str, Any]:
     """A model's constructor arguments."""
-    return {name: getattr(model, name) for name in inspect.signature(type(model).__init__).parameters if name != "self"}
+    return {name: getattr(model, name) for name in _names(type(model))}
+
+
+@functools.cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(name for name in inspect.signature(kind.__init__).parameters if name != "self")
