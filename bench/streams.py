@@ -336,10 +336,9 @@ def read(path: Path) -> list[list[Any]]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))[1:]
-    number = [int, float, float, lambda cell: float(cell) if cell else None, int]
     return [
-        [row[0], int(row[1]), row[2], float(row[3]), float(row[4]), number[3](row[5]), int(row[6]), row[7]]
-        for row in rows
+        [stream, int(count), method, float(error), float(seconds), float(share) if share else None, int(tried), chosen]
+        for stream, count, method, error, seconds, share, tried, chosen in rows
     ]
 
 

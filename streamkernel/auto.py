@@ -2,8 +2,9 @@
 
 Samples are kept in a window. At the sizes of a geometric schedule, and when drift is detected, the scales of all
 features, the ridge, a level and a trend are chosen by the evidence of the newest samples (`criteria`), and experts are
-made anew from the window: the learned kernel with several ways of forgetting, and a rough one with the same scales.
-They share dictionaries (`learners.bank`) and are weighed by discounted Bayesian model averaging (`ensembles`).
+made anew from the window: the learned kernel with several ways of forgetting, a rough one with the same scales, and
+a straight line. They share dictionaries (`learners.bank`) and are weighed by discounted Bayesian model averaging
+(`ensembles`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from river import base, drift
 
 from . import criteria, kernels
 from .checkpoint import Checkpointed
-from .core.types import Vector
+from .core.types import Matrix, Vector
 from .encoding import Column, Encoder, Scaling
 from .ensembles import LARGEST_SQUARE, SMALLEST_VARIANCE, Weighting
 from .kernels import Feature
@@ -48,23 +49,27 @@ STEP_TIME, POINT_TIME = 60.0, 0.008
 # The learned kernel: how fast an expert forgets, and how. The rough kernel, for functions with edges: the same.
 PACES = ((1.0, "prior"), (0.999, "walk"), (0.99, "walk"), (0.9, "walk"), (0.99, "prior"), (0.999, "prior"))
 ROUGH_PACES = ((1.0, "prior"), (0.999, "prior"))
+LINEAR_PACES = ((1.0, "prior"), (0.99, "walk"), (0.98, "prior"))
 ROUGH_WIDTH, ROUGH_RIDGE = 2.0, 0.1
-DISCOUNT, SHARE = 0.99, 0.001
+# Experts are weighed by their squared errors in units of the mixture's own, a mean over about 30 samples. In units of
+# each expert's variance, one that forgets fast would win where the noise changes, as only it knows the noise.
+DISCOUNT, SHARE, SQUARE_RATE = 0.99, 0.001, 0.03
 
 # The scales are learned anew when the window has grown to these sizes.
 FIRST_TUNING, GROWTH = 8, 1.6
 MOST_EVALUATIONS = 30
+NARROW, NARROW_EVALUATIONS = 0.05, 20
 # The dictionary is planned from this many samples, to this share of its limit: the stream will add some.
 PLANNING, FILLING = 800, 0.7
 THRESHOLD_RANGE = (1e-8, 0.3)
 
 # The intervals' width adapts so that this share of the targets lies inside.
-LEVEL, QUANTILE, CALIBRATION_RATE = 0.9, 1.6448536269514722, 0.05
+LEVEL, QUANTILE, CALIBRATION_RATE = 0.9, 1.6448536269514722, 0.07
 # Predictions stay within the targets seen so far, extended by this part of their range on both sides.
 MARGIN = 0.5
 
-# Drift is looked for in errors, in units of those that were usual when the scales were learned. The detector starts from
-# its newest values after this many.
+# Drift is looked for in errors, in units of those that were usual when the scales were learned. The detector starts
+# from its newest values after this many.
 DRIFT_LIMIT, DRIFT_MEMORY, LARGEST_ERROR = 2000, 500, 5.0
 FEWEST_AFTER_DRIFT = 40
 RELEVANCE_SAMPLES = 100
@@ -97,7 +102,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
 
     >>> model = AutoKernelRegressor()
     >>> evaluate.progressive_val_score(datasets.Friedman1(noise=0.1, seed=1).take(1000), model, metrics.RMSE())
-    RMSE: 0.75...
+    RMSE: 0.77...
 
     Five of the ten features matter:
 
@@ -170,8 +175,9 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         """
         target = dictionary.target(y)
         dictionary.noise(w)
-        mean, variance = self._predict(self._encoder.read(x))
-        encoded = self._encoder.learn(x)
+        encoded = self._encoder.read(x)
+        mean, variance = self._predict(encoded)
+        encoded = self._encoder.learn(x, encoded)
         error = (target - mean) / math.sqrt(variance)
         if self._count > 1:
             missed = abs(error) > QUANTILE * self._stretch
@@ -180,7 +186,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._window.append(encoded, [target, w])
         self._range = min(self._range[0], target), max(self._range[1], target)
         if self._scaling is not None:
-            self._learn_scaled(self._scaling.transform(encoded), (target - self._center) / self._unit, w)
+            self._learn_scaled(encoded, self._scaling, (target - self._center) / self._unit, w)
             if self._has_drifted(min(abs(target - mean) / self._reference, LARGEST_ERROR)):
                 self._next_tuning = len(self._window)
         if self._next_tuning <= len(self._window):
@@ -196,7 +202,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             targets = self._window.targets[:, 0]
             spread = float(targets.var()) or (float(targets.mean()) ** 2 or 1.0)
             return float(targets.mean()), spread * (1.0 + 1.0 / self._count)
-        means, variances = self._moments(self._scaling.transform(encoded))
+        means, variances = self._moments(encoded, self._scaling)
         weights = self._weighting.weights
         mean = float(weights @ means)
         variance = float(weights @ (variances + (means - mean) ** 2))
@@ -204,19 +210,22 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         mean = min(max(self._center + self._unit * mean, low - reach), high + reach)
         return mean, max(self._unit**2 * variance, SMALLEST_VARIANCE)
 
-    def _moments(self, scaled: dict[Feature, float]) -> tuple[Vector, Vector]:
+    def _moments(self, encoded: dict[Feature, float], scaling: Scaling) -> tuple[Vector, Vector]:
         """The experts' means and variances; those of the last sample are remembered, as it is learned next."""
-        if self._seen is None or self._seen[0] != scaled:
-            means, variances = self._bank.moments(scaled)
-            self._seen = scaled, means, np.maximum(variances, SMALLEST_VARIANCE)
+        if self._seen is None or self._seen[0] != encoded:
+            means, variances = self._bank.moments(scaling.transform(encoded))
+            self._seen = encoded, means, np.maximum(variances, SMALLEST_VARIANCE)
         return self._seen[1], self._seen[2]
 
-    def _learn_scaled(self, scaled: dict[Feature, float], target: float, w: float) -> None:
+    def _learn_scaled(self, encoded: dict[Feature, float], scaling: Scaling, target: float, w: float) -> None:
         """Weigh the experts by their predictions of the sample, then let them learn it."""
-        means, variances = self._moments(scaled)
+        means, _ = self._moments(encoded, scaling)
         losses = (target - means) ** 2
-        self._weighting.update(-0.5 * w * (np.log(variances) + np.minimum(losses / variances, LARGEST_SQUARE)), losses)
-        self._bank.learn(scaled, target, w)
+        mixed = float(self._weighting.weights @ means)
+        self._square += SQUARE_RATE * ((target - mixed) ** 2 - self._square)
+        unit = max(self._square, SMALLEST_VARIANCE)
+        self._weighting.update(-0.5 * np.minimum(losses / unit, LARGEST_SQUARE), losses)
+        self._bank.learn(scaling.transform(encoded), target, w)
         self._seen = None
 
     # What is learned from the window ---------------------------------------------------------------------------------
@@ -251,22 +260,31 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         if not scaling.columns or not unit > 0.0:
             return  # nothing varies yet: the mean says it all
         rows, scaled = scaling.transform_many(names, samples), (targets - center) / unit
-        family = criteria.Gaussian(rows[-self._budget.tuning :], scaling.names)
-        found = criteria.fit(
-            family, scaled[-self._budget.tuning :, None], start=self._point, max_evaluations=MOST_EVALUATIONS
-        )
+        family, recent = self._newest(self._budget.tuning, scaling.names, rows, scaled)
+        # Scales much shorter than usual (a column that numbers things) are out of reach of a descent that starts wide.
+        few, part = self._newest(self._budget.tuning // 2, scaling.names, rows, scaled)
+        narrow = criteria.fit(few, part, widths=(NARROW,), max_evaluations=NARROW_EVALUATIONS).point
+        others = [narrow] if len(narrow) == len(family.center) + 1 else []
+        found = criteria.fit(family, recent, start=self._point, max_evaluations=MOST_EVALUATIONS, others=others)
         self._scaling, self._center, self._unit, self._point = scaling, center, unit, found.point
         self._ridge, self._kernel = found.ridge, found.kernel
         rough = family.kernel(found.point[:-1], kernels.Laplacian, ROUGH_WIDTH)
         experts = self._experts(found.kernel, found.ridge, PACES, rows)
         experts += self._experts(rough, max(found.ridge, ROUGH_RIDGE), ROUGH_PACES, rows)
+        # To a straight line the rest of the function is noise, and its variance is the unit of the ridge.
+        experts += self._experts(family.straight(found.point[:-1]), 1.0 + found.ridge, LINEAR_PACES, rows)
         self._bank = Bank(experts)
         self._bank.learn_many(tuple(scaling.names), rows, scaled, weights)
+        self._square = experts[0]._model.noise_variance
         self._reference = unit * math.sqrt(experts[0]._model.noise_variance or SMALLEST_VARIANCE)
         if not self._tunings:
             self._weighting = Weighting("bma", len(experts), DISCOUNT, SHARE, 2.0)
         self._tunings.append(self._count)
         self._seen = None
+
+    def _newest(self, count: int, names: list[str], rows: Matrix, targets: Vector) -> tuple[criteria.Gaussian, Matrix]:
+        """The kernel's family on the newest samples, and their targets."""
+        return criteria.Gaussian(rows[-count:], names), targets[-count:, None]
 
     def _experts(
         self, kernel: kernels.Kernel, ridge: float, paces: tuple[tuple[float, str], ...], rows: Any
@@ -328,7 +346,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             *([f"Gaps taken as the mean: {self._encoder.gaps}."] if self._encoder.gaps else []),
             f"Noise variance over that of the function: {self._ridge:.2g}.",
             f"Dictionary: {self.size} points of at most {self._budget.max_size}; window: {len(self._window)} samples.",
-            f"Drift was detected {len(self._drifts)} times"
+            f"Times that drift was detected: {len(self._drifts)}"
             + (f", last at sample {self._drifts[-1]}." if self._drifts else "."),
             f"Intervals are stretched by {self._stretch:.2g} so that 90 % of the targets lie inside.",
             "Experts by weight:",
@@ -336,12 +354,17 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         for weight, expert in sorted(
             zip(self._weighting.weights.tolist(), self._bank.experts, strict=True), key=lambda pair: -pair[0]
         ):
-            shape = "learned kernel" if expert.kernel == self._kernel else "rough kernel"
+            shape = self._shape(expert.kernel)
             pace = (
                 "no forgetting" if expert.forgetting == 1.0 else f"forgetting {expert.forgetting:g} ({expert.forget})"
             )
             lines.append(f"  {weight:.3f}  {shape}, {pace}")
         return "\n".join(lines)
+
+    def _shape(self, kernel: kernels.Kernel | None) -> str:
+        if kernel == self._kernel:
+            return "learned kernel"
+        return "rough kernel" if "Laplacian" in repr(kernel) else "straight line"
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
@@ -365,7 +388,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             state |= {
                 "point": self._point,
                 "columns": [tuple(column) for column in self._scaling.columns],
-                "units": [self._center, self._unit, self._ridge, self._reference],
+                "units": [self._center, self._unit, self._ridge, self._reference, self._square],
                 "kernel": self._kernel,
                 "experts": self._bank.experts,
                 "weighting": self._weighting.get_state(),
@@ -383,7 +406,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             self._point = state["point"]
             self._scaling = Scaling([], np.empty((0, 0)))
             self._scaling.columns = [Column(*column) for column in state["columns"]]
-            self._center, self._unit, self._ridge, self._reference = state["units"]
+            self._center, self._unit, self._ridge, self._reference, self._square = state["units"]
             self._kernel = state["kernel"]
             self._bank = Bank(state["experts"])
             self._weighting = Weighting("bma", len(self._bank.experts), DISCOUNT, SHARE, 2.0)

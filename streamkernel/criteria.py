@@ -32,7 +32,7 @@ RIDGE_RANGE = (1e-9, 30.0)
 RIDGE_CENTER, RIDGE_SPREAD = 0.05, 3.0
 SCALE_SPREAD, TREND_SPREAD, PARAMETER_SPREAD = 2.0, 2.5, 3.0
 # How far a logarithm may go from its center.
-SCALE_REACH, TREND_REACH, PARAMETER_REACH = (-12.0, 6.0), (-10.0, 6.0), (-8.0, 8.0)
+SCALE_REACH, TREND_REACH, PARAMETER_REACH = (-12.0, 9.0), (-10.0, 6.0), (-8.0, 8.0)
 TOLERANCE = 1e-6
 HOPELESS = 1e30
 
@@ -169,6 +169,11 @@ class Gaussian:
         kernel = leaf(dict(zip(self._names, scales.tolist(), strict=True))) + level
         return kernel + trend * kernels.Linear() if self._trend else kernel
 
+    def straight(self, point: Vector) -> kernels.Kernel:
+        """The level and the trend alone."""
+        _, level, trend = self._unpack(point)
+        return kernels.Constant(level) + trend * kernels.Linear()
+
 
 class Expression:
     """Any kernel on given samples, as a function of the logarithms of its finite parameters."""
@@ -220,6 +225,7 @@ def fit(
     widths: Sequence[float] = (1.0,),
     descents: int = 1,
     max_evaluations: int = 60,
+    others: Sequence[Vector] = (),
 ) -> Fit:
     """The kernel and the ridge that minimize a criterion minus the log prior.
 
@@ -239,6 +245,8 @@ def fit(
         From how many of these, the best ones, to descend.
     max_evaluations
         The most evaluations of the criterion in a descent; each is O(n³).
+    others
+        Further points to start from, as they are.
 
     """
     center = np.append(family.center, math.log(RIDGE_CENTER))
@@ -259,7 +267,8 @@ def fit(
         return value + 0.5 * float(precision @ away**2), slope + precision * away
 
     origins = [center] if start is None or len(start) != len(center) else [center, start]
-    points = [np.clip(family.widened(origin, width), low, high) for origin in origins for width in widths]
+    points = [family.widened(origin, width) for origin in origins for width in widths]
+    points = [np.clip(point, low, high) for point in (*points, *others)]
     if len(points) > descents:
         points = sorted(points, key=lambda point: objective(point)[0])[:descents]
     found = [

@@ -49,16 +49,18 @@ class Encoder:
         self.words: dict[str, list[str]] = {}
         self.gaps = 0
 
-    def learn(self, x: Mapping[Hashable, Any]) -> dict[Feature, float]:
-        """Encode a sample, and remember its words."""
-        self.read(x)  # a bad value raises its error before anything changes
+    def learn(self, x: Mapping[Hashable, Any], encoded: dict[Feature, float] | None = None) -> dict[Feature, float]:
+        """Encode a sample, and remember its words; `encoded` is what `read` made of it, if that is known."""
+        encoded = self.read(x) if encoded is None else encoded  # a bad value raises its error before anything changes
+        new = False
         for name, value in x.items():
             if isinstance(value, str):
                 known = self.words.setdefault(str(name), [])
                 if value not in known and len(known) < MOST_WORDS:
                     known.append(value)
+                    new = True
             self.gaps += is_gap(value)
-        return self.read(x)
+        return self.read(x) if new else encoded
 
     def read(self, x: Mapping[Hashable, Any]) -> dict[Feature, float]:
         """Encode a sample."""

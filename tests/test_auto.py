@@ -243,7 +243,7 @@ def test_budgets() -> None:
     model = AutoKernelRegressor("low")
     run(model, [(x, y) for x, y in datasets.MackeyGlass(tau=17, transient=50, seed=1).take(1500)])
     assert all(expert.size <= 60 for expert in model._bank.experts)
-    assert len(model._window) == 1000
+    assert 900 < len(model._window) <= 1000
 
 
 @pytest.mark.parametrize("count", [50, 54])  # at 55 samples the model is made anew from the window

@@ -81,12 +81,13 @@ class Bank:
             model.learn_many(names, samples, targets[:, None], weights)
             if followers and model.pruned:
                 # Each would have dropped other points: learn together, and let the leader decide.
-                self.experts[leader] = self.experts[leader].clone()
+                self.experts[leader]._model = model.renewed(model.kernel)
                 self._follow(leader, followers)
                 for row, target, w in zip(samples.tolist(), targets.tolist(), weights.tolist(), strict=True):
                     self._learn_group(leader, followers, dict(zip(names, row, strict=True)), target, w)
                 continue
             for i in followers:
-                self.experts[i] = self.experts[i].clone()
+                own = self.experts[i]._model
+                self.experts[i]._model = own.renewed(own.kernel)  # with arrays of its own
                 self._model(i).learn_many(names, samples, targets[:, None], weights)
             self._follow(leader, followers)

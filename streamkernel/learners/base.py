@@ -136,6 +136,9 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         if self._learning is not None:
             predictions, sizes = np.empty(len(samples)), np.empty(len(samples))
             spread = np.ones(len(samples)) if weights is None else weights
+            for target, weight in zip(targets.tolist(), spread.tolist(), strict=True):  # all or nothing is learned
+                dictionary.target(target)
+                dictionary.noise(weight)
             for i, row in enumerate(samples.tolist()):
                 x = dict(zip(names, row, strict=True))
                 predictions[i], sizes[i] = self.predict_learn_one(x, float(targets[i]), float(spread[i])), self.size

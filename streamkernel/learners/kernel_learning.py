@@ -4,7 +4,7 @@ Two ways, both with a bounded cost:
 
     gradient   the slope of the squared one-step error, ∂½e²/∂θ_r = e Σ_j α̃_j k_j (x_r − D_jr)², is summed over samples:
                O(md) for each, and one solve for α̃. When the sum of some feature is larger than chance makes it, the
-               scales take a step against it.
+               scales take a step against the slope.
     refit      scales, ridge and level by the evidence of the newest samples (`criteria`), at intervals.
 
 After both the model is rebuilt from a window of samples, or from the newest of them where those older mislead it.
@@ -38,9 +38,12 @@ WINDOW, TUNING = 1000, 400
 RECENT = 250
 # How many samples come before the first change of the kernel.
 FIRST = 50
-# Gradient: a step's length per standard error of the slope, of which these many count at most. A rebuild, which costs
-# as much as learning the window, waits for at least this share of it; then slopes are looked at every so many samples.
-STEP, MOST_STANDARD_ERRORS, PATIENCE, CHECKED = 0.25, 4.0, 0.5, 25
+# Gradient: how long slopes are remembered, since early ones are larger than those of a model that has learned; a step's
+# length per standard error of the slope, of which these many count at most, and how much of it follows the mean scale.
+MEMORY, STEP, MOST_STANDARD_ERRORS, COMMON = 0.998, 0.25, 4.0, 0.1
+# A rebuild, which costs as much as learning the window, waits for at least this share of it. From then on slopes are
+# looked at every so many samples.
+PATIENCE, CHECKED = 0.5, 25
 # Refit: how the intervals grow, up to the longest one.
 GROWTH, INTERVAL = 2, 500
 MOST_EVALUATIONS = 40
@@ -78,7 +81,7 @@ class KernelLearning:
                 dictionary.target(target)
             self._adopt(model, x)
         ready = self.kind == "gradient" and model.names == self.names
-        before = (model.coefficients, model.point_matrix.copy()) if ready else None
+        before = (model.coefficients, model.point_matrix.T.copy()) if ready else None
         model.learn(x, targets, w)
         self.count += 1
         self.window.append(x, [w, *targets])
@@ -116,13 +119,13 @@ class KernelLearning:
     # By steps along the slope ----------------------------------------------------------------------------------------
 
     def _add_slope(self, errors: Vector, coefficients: Matrix, points: Matrix) -> None:
-        """Add ∂½e²/∂θ of the newest sample, for the model as it was before it learned that."""
+        """Add ∂½e²/∂θ of the newest sample, for the model as it was before; a column of `points` is one of them."""
         with np.errstate(over="ignore", invalid="ignore"):
-            squares = (points - self.window.samples[-1]) ** 2
-            slope = ((errors @ coefficients) * np.exp(-(squares @ self.theta))) @ squares
+            squares = (points - self.window.samples[-1][:, None]) ** 2
+            slope = squares @ ((errors @ coefficients) * np.exp(-(self.theta @ squares)))
             if np.abs(slope).max(initial=0.0) < LARGEST_VALUE:
-                self.slopes += slope
-                self.squares += slope**2
+                self.slopes = MEMORY * self.slopes + slope
+                self.squares = MEMORY**2 * self.squares + slope**2
 
     def _descended(self, model: Recursion) -> Recursion:
         """A step, if the largest slope is larger than that of as many normal variables would be by chance."""
@@ -130,8 +133,8 @@ class KernelLearning:
         if not np.abs(errors).max(initial=0.0) > math.sqrt(2.0 * math.log(2 * len(errors) or 1)):
             self.next = self.count + CHECKED
             return model
-        # Relative to a scale itself for those that matter, and to their mean, so that a scale of zero can leave it.
-        lengths = STEP * (self.theta + self.theta.mean()) / 2.0
+        # Relative to the scale itself, so that small ones stay so, and to the mean, so that a scale of zero can grow.
+        lengths = STEP * ((1.0 - COMMON) * self.theta + COMMON * self.theta.mean())
         step = lengths * np.clip(errors, -MOST_STANDARD_ERRORS, MOST_STANDARD_ERRORS)
         self.theta = np.maximum(self.theta - step, 0.0)
         self.slopes, self.squares = np.zeros((2, len(self.names)))

@@ -50,10 +50,10 @@ class KRLS(StreamingRegressor):
         least leaves. Give a ridge too: without one a newcomer fits its own noise exactly, and a full dictionary that
         goes on changing does not recover from that.
     kernel_learning
-        How the kernel's length scales, one for each feature, are learned from the stream; the kernel must be an `RBF` or
-        None. `"gradient"` follows the slope of the one-step error after every sample. `"refit"` chooses scales, ridge and a
-        constant by the evidence of the newest 400 samples at intervals of up to 500. Both then rebuild the model from
-        the newest 1000 samples. `relevance` shows the scales.
+        How the kernel's length scales, one for each feature, are learned from the stream; the kernel must be an `RBF`
+        or None. `"gradient"` follows the slope of the one-step error. `"refit"` chooses scales, ridge and a constant
+        by the evidence of the newest 400 samples, at intervals of up to 500. Both then rebuild the model from the
+        newest 1000 samples. `relevance` shows the scales.
 
     Examples
     --------

@@ -302,8 +302,10 @@ class Recursion:
         size = self.size
         self._points[:, index:size] = self._points[:, index + 1 : size + 1]
 
-    def renewed(self, kernel: kernels.Kernel, ridge: float | None = None, constant: float | None = None) -> Recursion:
-        """A model that has learned nothing yet, with the same settings but for the kernel, its constant and the ridge."""
+    def renewed(
+        self, kernel: kernels.Kernel | None, ridge: float | None = None, constant: float | None = None
+    ) -> Recursion:
+        """A model that has learned nothing yet, with the same settings but for kernel, constant and ridge."""
         settings = self._scalars
         limit = float(settings[whitened.MAX_SIZE])
         return Recursion(
@@ -458,7 +460,7 @@ class Recursion:
         """The predictions of the last `predict`."""
         return self._inputs[1 : 1 + len(self._weights)]
 
-    # Several models over one dictionary --------------------------------------------------------------------------------
+    # Several models over one dictionary ------------------------------------------------------------------------------
 
     def can_follow(self, leader: Recursion) -> bool:
         """Whether both models always admit the same samples: kernel, threshold, limit and dictionary are equal."""
