@@ -62,6 +62,8 @@ NARROW, NARROW_EVALUATIONS = 0.05, 20
 # The dictionary is planned from this many samples, to this share of its limit: the stream will add some.
 PLANNING, FILLING = 800, 0.7
 THRESHOLD_RANGE = (1e-8, 0.3)
+# After this many removals from a full dictionary it becomes choosier.
+MOST_REMOVALS = 20
 
 # The intervals' width adapts so that this share of the targets lies inside.
 LEVEL, QUANTILE, CALIBRATION_RATE = 0.9, 1.6448536269514722, 0.07
@@ -226,6 +228,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         unit = max(self._square, SMALLEST_VARIANCE)
         self._weighting.update(-0.5 * np.minimum(losses / unit, LARGEST_SQUARE), losses)
         self._bank.learn(scaling.transform(encoded), target, w)
+        self._bank.relax(MOST_REMOVALS)
         self._seen = None
 
     # What is learned from the window ---------------------------------------------------------------------------------

@@ -90,8 +90,10 @@ def leave_one_out(noisy: Matrix, targets: Matrix) -> tuple[float, Matrix]:
 def _invert(noisy: Matrix) -> tuple[Matrix, Matrix]:
     """The Cholesky factor and the inverse of a symmetric positive definite matrix."""
     factor = linalg.cholesky(noisy, lower=True, check_finite=False)
-    lower = np.tril(lapack.dpotri(factor, lower=True)[0])
-    return factor, np.asarray(lower + np.tril(lower, -1).T)
+    lower = lapack.dpotri(factor, lower=True)[0]  # what is above its diagonal is zero, as in the factor
+    inverse = lower + lower.T
+    inverse[np.diag_indices_from(inverse)] *= 0.5
+    return factor, inverse
 
 
 class Gaussian:

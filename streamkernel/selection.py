@@ -76,13 +76,15 @@ def tune(
 
     >>> test, truth = datasets.Friedman1(noise=0.0, seed=2).arrays(1000)
     >>> error = ((model.predict_many(test) - truth) ** 2).mean() ** 0.5
-    >>> error < 0.06
+    >>> bool(error < 0.06)
     True
 
     """
     parameters.check_choice("criterion", criterion, (*CRITERIA, "first_level"))
-    parameters.check_size("max_samples", max_samples)
-    parameters.check_size("max_evaluations", max_evaluations)
+    for name, limit in {"max_samples": max_samples, "max_evaluations": max_evaluations}.items():
+        if limit is None:
+            raise TypeError(f"{name} must be a whole number >= 1, got None")
+        parameters.check_size(name, limit)
     if not isinstance(model, StreamingRegressor | LSSVMClassifier | kernels.Kernel | None):
         raise TypeError(f"model must be a learner, a kernel or None, got {model!r}")
     learner = model if isinstance(model, StreamingRegressor | LSSVMClassifier) else KRLS(model)
@@ -93,7 +95,14 @@ def tune(
     if len(samples) < FEWEST_SAMPLES:
         raise ValueError(f"X has {len(samples)} samples: tune needs at least {FEWEST_SAMPLES}")
 
-    given = _Choice(learner.kernel, learner.ridge, learner.threshold)
+    learning = getattr(learner, "kernel_learning", None)
+    if learning and criterion == "first_level":
+        raise ValueError(
+            f"criterion 'first_level' adds a constant to the kernel, with which {learner!r} cannot learn it"
+        )
+    # A kernel that goes on learning must be a Gaussian alone.
+    kernel = kernels.default(len(names)) if learning and learner.kernel is None else learner.kernel
+    given = _Choice(kernel, learner.ridge, learner.threshold)
     split = len(samples) - max(1, len(samples) // HELD_OUT_SHARE)
     choices, point = [given], None
     if np.ptp(targets, axis=0).any():

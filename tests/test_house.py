@@ -32,6 +32,8 @@ LAYERS = [
         "batch",
         "conformal",
         "distributed",
+        "distributions",
+        "encoding",
         "ensembles",
         "equalization",
         "forecasting",

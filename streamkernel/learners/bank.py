@@ -74,6 +74,14 @@ class Bank:
         for i in followers:
             self._model(i).follow(self._model(leader))
 
+    def relax(self, limit: int) -> None:
+        """Double the threshold of a dictionary from which points have left `limit` times: removals take longest."""
+        for leader, followers in self._groups:
+            model = self._model(leader)
+            if model.pruned and model.pruned % limit == 0 and model.since_joined == 0:
+                for i in (leader, *followers):
+                    self._model(i).threshold *= 2.0
+
     def learn_many(self, names: tuple[Feature, ...], samples: Matrix, targets: Vector, weights: Vector) -> None:
         """Let every expert, which must be new, learn samples in order."""
         for leader, followers in self._groups:

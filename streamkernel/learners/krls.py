@@ -51,9 +51,10 @@ class KRLS(StreamingRegressor):
         goes on changing does not recover from that.
     kernel_learning
         How the kernel's length scales, one for each feature, are learned from the stream; the kernel must be an `RBF`
-        or None. `"gradient"` follows the slope of the one-step error. `"refit"` chooses scales, ridge and a constant
-        by the evidence of the newest 400 samples, at intervals of up to 500. Both then rebuild the model from the
-        newest 1000 samples. `relevance` shows the scales.
+        or None. `"gradient"` sums the slopes of the one-step error and takes a step when one is larger than chance.
+        `"refit"` chooses scales, ridge and a constant by the evidence of the newest 400 samples, at intervals of up
+        to 500. Both then rebuild the model from the newest 1000 samples, or from fewer where those predict better.
+        `relevance` shows the scales.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..kernels import Kernel
@@ -46,9 +46,9 @@ def check_size(name: str, value: Any) -> None:
 
 def of(model: Any) -> dict[str, Any]:
     """A model's constructor arguments."""
-    return {name: getattr(model, name) for name in _names(type(model))}
+    return {name: getattr(model, name) for name in _names(type(model).__init__)}
 
 
 @functools.cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(name for name in inspect.signature(kind.__init__).parameters if name != "self")
+def _names(constructor: Callable[..., None]) -> tuple[str, ...]:
+    return tuple(name for name in inspect.signature(constructor).parameters if name != "self")

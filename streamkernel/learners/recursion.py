@@ -678,6 +678,20 @@ class Recursion:
         return int(self._scalars[whitened.REFUSED])
 
     @property
+    def threshold(self) -> float:
+        """ν."""
+        return float(self._scalars[whitened.THRESHOLD])
+
+    @threshold.setter
+    def threshold(self, value: float) -> None:
+        self._scalars[whitened.THRESHOLD] = value
+
+    @property
+    def since_joined(self) -> int:
+        """How many samples were learned since one joined the dictionary."""
+        return int(self._scalars[whitened.SINCE_JOINED])
+
+    @property
     def pruned(self) -> int:
         """How many points have left the dictionary."""
         return int(self._scalars[whitened.PRUNED])

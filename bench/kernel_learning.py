@@ -1,0 +1,211 @@
+"""Kernels that are learned: from the stream (`kernel_learning`), and on a window before it (`selection.tune`).
+
+Friedman-1 has five features that matter and five that do not; a stream of 5000 samples with noise of variance 1,
+inputs and targets standardized, 100 points in the dictionary. Splice: prequential errors of the classifier, a shuffled
+stream with 60 features. Change: the features that matter change places with the others in the middle of the stream; the
+relevances 2000 samples later, when equal ones would give the new features a share of one half. Tuned: kernel,
+ridge and threshold from the first 250 samples, then the stream as before; the error on test samples, of Friedman and
+Sinc without noise.
+
+Figures are means over seeds; the streams' are others than those on which the constants of `kernel_learning` were set.
+Seconds are those of a step, or of one call of `tune`, in CPU time. A figure without an asked value is for comparison.
+
+    python -m bench.kernel_learning [--quick] [--json] [--out FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bench.papers import krls as paper
+from bench.papers.report import progress, table, write_csv
+from streamkernel import KRLS, LSSVMClassifier, datasets, selection
+from streamkernel.datasets import DatasetError
+
+LENGTH, QUICK_LENGTH = 5000, 600
+FOLLOWED = 2000  # samples after a change
+FIRST_SEED = 11
+TUNING_WINDOW = 250
+KINDS = (None, "gradient", "refit")
+HEADERS = ["figure", "method", "measure", "asked", "measured", "met", "seconds", "seeds"]
+
+
+class Figure(NamedTuple):
+    """What is asked: at most (or at least) a value; a range is closed."""
+
+    name: str
+    method: str
+    measure: str
+    low: float | None
+    high: float | None
+    values: list[float]
+    seconds: list[float]
+
+    def row(self) -> list[Any]:
+        """A line of the table."""
+        mean = float(np.mean(self.values))
+        asked = f">= {self.low:g}" if self.low is not None else f"<= {self.high:g}" if self.high is not None else None
+        met = None
+        if asked:
+            met = "yes" if (self.low or -math.inf) <= mean <= (math.inf if self.high is None else self.high) else "no"
+        seconds = float(np.mean(self.seconds))
+        return [self.name, self.method, self.measure, asked, mean, met, seconds, len(self.values)]
+
+
+def name_of(kind: str | None) -> str:
+    """How the table calls a way of learning the kernel."""
+    return kind or "isotropic"
+
+
+def friedman(length: int, seed: int, change: int | None = None) -> tuple[Any, Any]:
+    """Standardized samples of Friedman-1; from `change` on, features 5 to 9 are those that matter."""
+    X, y = datasets.Friedman1(noise=1.0, seed=seed).arrays(length)
+    if change is not None:
+        X[change:] = np.roll(X[change:], 5, axis=1)
+    return (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+
+
+def run_friedman(kind: str | None, length: int, seed: int, change: int | None = None) -> tuple[Any, Any, float]:
+    """Squared one-step errors, relevances at the end, seconds per step."""
+    X, y = friedman(length, seed, change)
+    model = KRLS(ridge=0.1, max_size=100, kernel_learning=kind)
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+    began = time.process_time()
+    predictions = [model.predict_learn_one(x, target) for x, target in zip(rows, y.tolist(), strict=True)]
+    seconds = (time.process_time() - began) / length
+    relevance = np.array([model.relevance[r] for r in range(10)])
+    return (np.array(predictions) - y) ** 2, relevance, seconds
+
+
+def friedman_figures(length: int, seeds: int) -> list[Figure]:
+    """The error with irrelevant features, and whether these are found."""
+    figures = []
+    for kind in KINDS:
+        runs = [run_friedman(kind, length, seed) for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
+        seconds = [run[2] for run in runs]
+        errors = [float(squares[length // 2 :].mean()) for squares, _, _ in runs]
+        asked = None if kind is None else 0.09
+        figures.append(
+            Figure("Friedman-1", name_of(kind), "mean squared error, second half", None, asked, errors, seconds)
+        )
+        if kind is not None:
+            found = [float((np.argsort(relevance)[:5] >= 5).sum()) for _, relevance, _ in runs]
+            figures.append(
+                Figure("Friedman-1", kind, "irrelevant among the 5 smallest scales", 5.0, None, found, seconds)
+            )
+    return figures
+
+
+def change_figures(length: int, seeds: int) -> list[Figure]:
+    """The relevance after another five features have begun to matter."""
+    figures = []
+    for kind in KINDS[1:]:
+        end = length // 2 + min(FOLLOWED, length // 2)
+        runs = [run_friedman(kind, end, seed, length // 2) for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
+        shares = [float(relevance[5:].sum() / relevance.sum()) for _, relevance, _ in runs]
+        seconds = [run[2] for run in runs]
+        above = [float((relevance[5:] > relevance[:5].max()).sum()) for _, relevance, _ in runs]
+        figures.append(Figure("Change", str(kind), "new features above all old ones", 2.0, None, above, seconds))
+        figures.append(Figure("Change", str(kind), "share of the new features", None, None, shares, seconds))
+    return figures
+
+
+def splice_figures(length: int | None, seeds: int) -> list[Figure]:
+    """Prequential errors in percent."""
+    X, y = datasets.Raetsch("splice").arrays()
+    figures = []
+    for kind in KINDS:
+        errors, seconds = [], []
+        for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+            order = np.random.default_rng(seed).permutation(len(y))[:length]
+            samples, labels = X[order], y[order].tolist()
+            samples = (samples - samples.mean(axis=0)) / samples.std(axis=0)
+            rows = [dict(enumerate(row)) for row in samples.tolist()]
+            model, wrong, began = LSSVMClassifier(kernel_learning=kind), 0, time.process_time()
+            for x, label in zip(rows, labels, strict=True):
+                wrong += model.predict_one(x) != label
+                model.learn_one(x, label)
+            seconds.append((time.process_time() - began) / len(rows))
+            errors.append(100.0 * wrong / len(rows))
+        asked = 12.0 if kind == "refit" else None
+        figures.append(Figure("Splice", name_of(kind), "prequential error, %", None, asked, errors, seconds))
+    return figures
+
+
+def sinc(seed: int) -> tuple[Any, Any, Any, Any]:
+    """1000 noisy samples to learn, 1000 without noise to test."""
+    test = datasets.SincLinear(noise=0.0, seed=10_000 + seed).arrays(1000)
+    return *datasets.SincLinear(seed=seed).arrays(1000), *test
+
+
+TUNED: dict[str, tuple[Callable[[int], tuple[Any, Any, Any, Any]], float]] = {
+    "Friedman-1": (paper.friedman(datasets.Friedman1), 0.10),
+    "Friedman-3": (paper.friedman(datasets.Friedman3), 0.06),
+    "Sinc": (sinc, 0.016),
+    "Boston": (paper.real(datasets.BostonHousing, 400), 3.1),
+}
+
+
+def run_tuned(make: Callable[[int], tuple[Any, Any, Any, Any]], seed: int, criterion: str) -> tuple[float, float]:
+    """The test RMSE of a stream that begins with `tune`, and the seconds of that."""
+    X, y, test, truth = make(seed)
+    began = time.process_time()
+    model = selection.tune(None, X[:TUNING_WINDOW], y[:TUNING_WINDOW], criterion)
+    seconds = time.process_time() - began
+    model.learn_many(X[TUNING_WINDOW:], y[TUNING_WINDOW:])
+    return math.sqrt(float(np.mean((model.predict_many(test) - truth) ** 2))), seconds
+
+
+def tuned_figures(name: str, seeds: int) -> list[Figure]:
+    """The default criterion against what is asked; the evidence for comparison."""
+    make, asked = TUNED[name]
+    figures = []
+    for criterion in ("loo", "evidence"):
+        runs = [run_tuned(make, seed, criterion) for seed in range(seeds)]
+        limit = asked if criterion == "loo" else None
+        values, seconds = [run[0] for run in runs], [run[1] for run in runs]
+        figures.append(Figure(f"Tuned {name}", criterion, "test RMSE", None, limit, values, seconds))
+    return figures
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure every figure; print and store them."""
+    parser = argparse.ArgumentParser(prog="python -m bench.kernel_learning", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="does it run: short streams, one seed")
+    parser.add_argument("--out", default="bench/results", help="folder for the CSV file (default %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    args = parser.parse_args(arguments)
+    length, seeds = (QUICK_LENGTH, 1) if args.quick else (LENGTH, 3)
+    run_friedman("refit", 60, 0)  # compiles
+    tasks: list[tuple[str, Callable[[], list[Figure]]]] = [
+        ("Friedman-1", lambda: friedman_figures(length, seeds)),
+        ("Change", lambda: change_figures(length, seeds)),
+        ("Splice", lambda: splice_figures(QUICK_LENGTH if args.quick else None, min(seeds, 2))),
+    ]
+    tasks += [(name, lambda name=name: tuned_figures(name, 1 if args.quick else 8)) for name in TUNED]  # type: ignore[misc]
+    rows = []
+    for name, measure in progress(tasks, "figures", len(tasks)):
+        try:
+            rows += [figure.row() for figure in measure()]
+        except DatasetError as absent:
+            print(f"{name}: {absent}", file=sys.stderr)
+    write_csv(Path(args.out) / "kernel-learning.csv", HEADERS, rows)
+    if args.json:
+        print(json.dumps([dict(zip(HEADERS, row, strict=True)) for row in rows]))
+        return 0
+    print(*(__doc__ or "").split("\n\n")[1:3], sep="\n\n", end="\n\n")
+    print(table(HEADERS, rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
