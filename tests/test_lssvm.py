@@ -142,7 +142,13 @@ def test_bad_parameters(make, message):
         make()
 
 
-MODELS = [LSSVMClassifier(), LSSVMClassifier(RBF(1.0), max_size=20), preprocessing.StandardScaler() | LSSVMClassifier()]
+MODELS = [
+    LSSVMClassifier(),
+    LSSVMClassifier(RBF(1.0), max_size=20),
+    preprocessing.StandardScaler() | LSSVMClassifier(),
+    LSSVMClassifier(max_size=30, kernel_learning="gradient"),
+    LSSVMClassifier(max_size=30, kernel_learning="refit"),
+]
 
 
 @pytest.mark.parametrize(
