@@ -143,6 +143,24 @@ def test_auto_is_one_of_its_two_candidates(product):
     np.testing.assert_allclose(auto.decision_function(Z), common.decision_function(Z), atol=1e-6)
 
 
+def test_auto_needs_better_targets_and_better_decisions():
+    losses = {"common": 0.5, "learned": 0.4, "standard error": 0.05}
+    assert flkl.learned_is_better(losses)  # regression: no decisions
+    assert not flkl.learned_is_better(losses | {"standard error": 0.2})
+    decisions = {"learned wrong": 0.1, "common wrong": 0.2, "wrong standard error": 0.04}
+    assert flkl.learned_is_better(losses | decisions)
+    assert not flkl.learned_is_better(losses | decisions | {"standard error": 0.2})
+    assert not flkl.learned_is_better(losses | decisions | {"wrong standard error": 0.06})
+
+
+def test_wrong_decisions_are_those_of_the_held_out_samples(product):
+    X, y = product
+    found = flkl.first_level(X[:80], np.where(y[:80] == y[0], 1.0, -1.0)[:, None], True, 0.3, 1.0, 5, 0, classify=True)
+    wrong = np.mean((found.held_out[:, 0] > 0.0) != (y[:80] == y[0]))
+    assert found.losses["learned wrong"] == wrong > 0.0
+    assert FLKL(ridge=0.3, penalty=1.0).fit(X[:80], y[:80]).outer_loss_["learned wrong"] == wrong
+
+
 def test_multiclass_shares_the_kernel():
     X, y = make_blobs(90, centers=3, n_features=2, random_state=1)
     X = StandardScaler().fit_transform(np.hstack([X, np.random.default_rng(0).normal(size=(90, 2))]))

@@ -15,6 +15,8 @@ from reference import JIT
 from bench import streams_river
 from bench.papers import krls, laser
 from streamkernel import KRLS, datasets, kernels
+from streamkernel.batch.lssvm import scaled_gram
+from streamkernel.batch.system import RidgeSystem
 from streamkernel.forecasting import KernelForecaster
 
 pytestmark = pytest.mark.skipif(not JIT, reason="too slow without numba")
@@ -57,6 +59,40 @@ def test_the_laser_choice_is_by_what_follows_the_shorter_training_sets() -> None
         found[cut][other][100:] += 1.0
     assert laser.choose(series, found, 100)[0] == [other]
     assert laser.choose(series, found, None)[0] == [best]
+
+
+def test_a_model_without_the_rows_to_forecast_is_one_fitted_without_them() -> None:
+    """As targets and as lags; and a start at the end of the series leaves nothing out."""
+    series = wave(400) - 0.3
+    model = laser.Amplitude(power=0.5, lags=5, decay=3.0, width=1.0, ridge=1e-3)
+    values = np.sqrt(series - series.min())
+    samples, targets = datasets.embed(values, model.lags)
+    for start, held_out in ((60, True), (290, True), (400, False)):
+        rows = np.arange(model.lags, 400)
+        kept = (rows < start) | (rows >= start + laser.HORIZON + model.lags)
+        gram = scaled_gram(model.theta(values), samples[kept])
+        alpha, bias = RidgeSystem(gram, model.ridge, bias=True).solve(targets[kept])
+        lags, expected = values[start - model.lags : start][::-1], []
+        for _ in range(laser.HORIZON):
+            ahead = scaled_gram(model.theta(values), lags[None, :], samples[kept])[0] @ alpha + bias
+            expected.append(np.clip(ahead, values.min(), values.max()))
+            lags = np.append(expected[-1], lags[:-1])
+        (found,) = laser.amplitude_forecasts(series, model, [start], held_out)
+        np.testing.assert_allclose(found, series.min() + np.square(expected), atol=1e-6)
+
+
+def test_amplitude_models_are_chosen_by_forecasts_of_rows_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that is perfect at every start is chosen alone; one whose errors cancel those of another, with it."""
+    series = wave(1000)
+    truth = np.array([series[start : start + laser.HORIZON] for start in laser.INNER_STARTS])
+    exact, above, below = (laser.Amplitude(0.5, lags, 5.0, 1.0, 1e-3) for lags in (5, 6, 7))
+    shift = {exact: 0.0, above: 0.1, below: -0.1}
+    monkeypatch.setattr(laser, "amplitude_forecasts", lambda series, model, starts, held_out: truth + shift[model])
+    assert laser.choose_amplitudes(series, [above, exact, below]) == ([exact], 0.0)
+    monkeypatch.setattr(laser, "COMBINED", (1, 2))
+    chosen, error = laser.choose_amplitudes(series, [above, below])
+    assert set(chosen) == {above, below}
+    assert error == pytest.approx(0.0, abs=1e-20)
 
 
 def test_mackey_glass_is_the_iterated_forecast_of_arrays() -> None:

@@ -11,7 +11,11 @@ import pytest
 from reference import JIT
 
 EXAMPLES = sorted((pathlib.Path(__file__).parents[1] / "examples").glob("*.py"))
-NEEDS = {"krls_figure4_laser": ("santafe.csv",), "krls_table3_real_data": ("boston.csv", "cpu-small.csv")}
+NEEDS = {
+    "flkl_figure1_surface": ("ripley.csv",),
+    "krls_figure4_laser": ("santafe.csv",),
+    "krls_table3_real_data": ("boston.csv", "cpu-small.csv"),
+}
 PLOTS = ("krls_figure4_laser", "krls_table4_mackey_glass")
 
 pytestmark = pytest.mark.skipif(not JIT, reason="too slow without numba")

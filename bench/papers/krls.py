@@ -24,8 +24,7 @@ Where the paper leaves a choice, this is what is done here:
 
 Beyond the paper, parameters are chosen on training data only: for Mackey-Glass, where every sample is kept, by the
 iterated forecast of the last 200 of the 1000 training rows, for the equalizer by the one-step-ahead bit errors within
-the 500 training symbols, both averaged over the first ten training sets; for the laser by what follows its three
-shorter training sets.
+the 500 training symbols, both averaged over the first ten training sets; for the laser by forecasts within rows 1-1000.
 """
 
 from __future__ import annotations

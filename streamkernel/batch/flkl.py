@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from river import compose
 from scipy import optimize, stats
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
 from ..core.types import Matrix, Vector
@@ -43,6 +43,7 @@ from .lssvm import (
     expansion,
     feature_names,
     make_folds,
+    per_class,
     scaled_gram,
     select,
     spread,
@@ -63,6 +64,8 @@ FIRST_STEP = 2.0
 LOG_TOLERANCE = 0.5
 CRITERION_TOLERANCE = 2e-3
 MOST_EVALUATIONS = 40
+# Standard errors by which a difference in wrong decisions is no chance.
+CERTAIN = 2.0
 # Decrease of (5), relative to its start, that ends the descent on θ.
 TOLERANCE = 1e-4
 
@@ -91,10 +94,12 @@ def training_criterion(theta: Vector, X: Matrix, targets: Matrix, ridge: float, 
 
 def learn_scales(start: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float) -> Vector:
     """The θ ≥ 0 that the descent on eq. (5) reaches from `start`, in units of the start: of θ, and of the criterion."""
-    unit, first = float(start.max()) or 1.0, training_criterion(start, X, targets, ridge, penalty)[0]
+    unit, first = float(start.max()) or 1.0, 0.0
 
     def criterion(scaled: Vector) -> tuple[float, Vector]:
+        nonlocal first
         value, slope = training_criterion(scaled * unit, X, targets, ridge, penalty)
+        first = first or value  # the search begins by evaluating its start
         return value / first, slope * (unit / first)
 
     bounds = [(0.0, None)] * len(start)
@@ -181,11 +186,13 @@ def first_level(
     penalty: float | None,
     folds: int,
     random_state: Any,
+    classify: bool = False,
 ) -> FirstLevel:
     """Learn the kernel of samples X: start from the common scale of least leave-one-out error, choose λ and μ, learn θ.
 
     The partition on which the result is judged (for calibration, and to choose between one scale and several when
-    `ard` is "auto") is not the one on which λ and μ were chosen.
+    `ard` is "auto") is not the one on which λ and μ were chosen. With `classify` targets are ±1 and the decisions count
+    there as well.
     """
     X = X - X.mean(axis=0)  # the kernel does not see the shift, the arithmetic does
     random = check_random_state(random_state)
@@ -206,6 +213,11 @@ def first_level(
     squares = {name: ((targets - predictions) ** 2).mean(axis=1) for name, predictions in held_out.items()}
     losses = {name: float(values.mean()) for name, values in squares.items()}
     losses["standard error"] = float(stats.sem(squares["common"] - squares["learned"]))
+    if classify:
+        labels = per_class(targets).argmax(axis=1)
+        wrong = {name: per_class(predictions).argmax(axis=1) != labels for name, predictions in held_out.items()}
+        losses |= {f"{name} wrong": float(values.mean()) for name, values in wrong.items()}
+        losses["wrong standard error"] = float(stats.sem(wrong["common"].astype(float) - wrong["learned"]))
     if ard == "auto" and not learned_is_better(losses):
         return FirstLevel(common, start_ridge, 0.0, held_out["common"], losses)
     theta = learn_scales(start, X, targets, ridge, penalty)
@@ -213,11 +225,16 @@ def first_level(
 
 
 def learned_is_better(losses: Mapping[str, float]) -> bool:
-    """Whether learned scales beat the common one by more than a standard error of the paired difference.
+    """Whether learned scales beat the common one for certain, by the standard errors of the paired differences.
 
-    The simpler model is kept where the difference may be chance (Breiman's one-standard-error rule).
+    The simpler model is kept where a difference in squared error may be chance (Breiman's one-standard-error rule), and
+    unless learned scales classify better too.
     """
-    return losses["common"] - losses["learned"] > losses["standard error"]
+    surely = losses["common"] - losses["learned"] > losses["standard error"]
+    if "common wrong" in losses:
+        corrected = losses["common wrong"] - losses["learned wrong"]
+        surely = surely and corrected > CERTAIN * losses["wrong standard error"]
+    return surely
 
 
 def _complements(folds: Folds) -> Iterator[Any]:
@@ -233,7 +250,7 @@ def _fit(estimator: Any, X: Matrix, targets: Matrix) -> Matrix:
     check_positive(estimator, "penalty")
     check_folds(estimator)
     e = estimator
-    learned = first_level(X, targets, e.ard, e.ridge, e.penalty, e.folds, e.random_state)
+    learned = first_level(X, targets, e.ard, e.ridge, e.penalty, e.folds, e.random_state, is_classifier(e))
     names = feature_names(estimator)
     e.kernel_, e.ridge_, e.penalty_ = as_kernel(learned.theta, names), learned.ridge, learned.penalty
     e.relevance_ = dict(zip(names, np.broadcast_to(learned.theta, len(names)).tolist(), strict=True))
@@ -256,7 +273,8 @@ class FLKL(KernelClassifier):
     ard
         True: a scale for each feature, eq. (2). False: one scale for all, eq. (1). `"auto"`: the leave-one-out choice
         of one scale (`LSSVM()`), unless a scale for each feature has a squared error in a further k-fold
-        cross-validation that is smaller by more than a standard error.
+        cross-validation that is smaller by more than a standard error, and makes fewer wrong decisions there, by more
+        than two standard errors.
     ridge
         λ, the penalty on the squared norm of the weights. None is chosen by k-fold cross-validation.
     penalty
@@ -274,7 +292,8 @@ class FLKL(KernelClassifier):
         The kernel, λ and μ that are used; μ is 0 where `ard="auto"` kept the one scale.
     outer_loss_
         The mean squared error in the further k-fold cross-validation: "learned" of learned scales, "common" of the
-        leave-one-out choice of one scale, and the "standard error" of their difference.
+        leave-one-out choice of one scale, and the "standard error" of their difference; "learned wrong", "common wrong"
+        and "wrong standard error" are those of the shares of wrong decisions.
 
     Examples
     --------
@@ -324,7 +343,7 @@ class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     ard
-        As in `FLKL`.
+        As in `FLKL`; for `"auto"` the squared error decides.
     ridge
         λ, the penalty on the squared norm of the weights. None is chosen by k-fold cross-validation.
     penalty
@@ -341,7 +360,7 @@ class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     kernel_, ridge_, penalty_
         The kernel, λ and μ that are used.
     outer_loss_
-        As in `FLKL`, in units of the targets' variance.
+        As in `FLKL`, squared errors in units of the targets' variance.
 
     Examples
     --------

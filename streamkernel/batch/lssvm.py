@@ -68,12 +68,11 @@ def scaled_gram(theta: Vector, X: Matrix, Z: Matrix | None = None) -> Matrix:
     """
     left = X * np.sqrt(theta)
     right = left if Z is None else Z * np.sqrt(theta)
-    squared = left @ right.T
-    squared *= -2.0
-    squared += np.einsum("ir,ir->i", left, left)[:, None]
-    squared += np.einsum("ir,ir->i", right, right)
-    np.maximum(squared, 0.0, out=squared)
-    return np.exp(np.negative(squared, out=squared), out=squared)
+    exponents = left @ (2.0 * right).T
+    exponents -= np.einsum("ir,ir->i", left, left)[:, None]
+    exponents -= np.einsum("ir,ir->i", right, right)
+    np.minimum(exponents, 0.0, out=exponents)
+    return np.exp(exponents, out=exponents)
 
 
 def spread(weights: Matrix, X: Matrix) -> Vector:
@@ -303,7 +302,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, abc.ABC):  # type: ignore
         targets = np.where(labels[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
         held_out = self._learn(samples, targets[:, 1:] if len(self.classes_) == 2 else targets)
         self.X_fit_, self._labels = samples, labels
-        self.calibration_ = calibrate(_per_class(held_out), labels)
+        self.calibration_ = calibrate(per_class(held_out), labels)
         return self
 
     def decision_function(self, X: ArrayLike) -> Matrix | Vector:
@@ -319,9 +318,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, abc.ABC):  # type: ignore
     def predict_proba(self, X: ArrayLike) -> Matrix:
         """Class probabilities: decisions through a logistic curve whose slope was fitted to held-out decisions."""
         decisions = self.decision_function(X)
-        return np.asarray(
-            special.softmax(self.calibration_ * _per_class(decisions.reshape(len(decisions), -1)), axis=1)
-        )
+        return np.asarray(special.softmax(self.calibration_ * per_class(decisions.reshape(len(decisions), -1)), axis=1))
 
     def to_stream(self, threshold: float = 1e-4, max_size: int | None = 500, bias: float = 100.0) -> LSSVMClassifier:
         """A streaming classifier with this kernel and ridge that has learned the training samples, and goes on.
@@ -346,7 +343,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, abc.ABC):  # type: ignore
         return stream
 
 
-def _per_class(decisions: Matrix) -> Matrix:
+def per_class(decisions: Matrix) -> Matrix:
     """Decisions with one column per class: two opposite ones when there are two classes."""
     return np.hstack([-decisions, decisions]) if decisions.shape[1] == 1 else decisions
 

@@ -13,6 +13,7 @@ import functools
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
+from scipy.linalg import lapack
 
 from ..core.types import Matrix, Vector
 
@@ -49,12 +50,13 @@ class RidgeSystem:
         if not (noise > 0.0).all():
             raise ValueError(f"noise must be positive, got {noise.min()!r}")
         matrix[np.diag_indices_from(matrix)] += noise
-        self._factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True)
-        self._ones = linalg.cho_solve(self._factor, np.ones(len(matrix))) if bias else None
+        # LAPACK works in columns: the transpose of a symmetric matrix is itself, and is factored where it stands.
+        self._factor = linalg.cho_factor(matrix.T, lower=True, overwrite_a=True)
+        self._ones = self._divide(np.ones(len(matrix))) if bias else None
 
     def solve(self, targets: Matrix | Vector) -> tuple[Matrix | Vector, float | Vector]:
         """The coefficients α and the bias b; one column of each per column of `targets`."""
-        plain = linalg.cho_solve(self._factor, targets)
+        plain = self._divide(targets)
         if self._ones is None:
             return plain, 0.0 if plain.ndim == 1 else np.zeros(plain.shape[1])
         bias = plain.sum(axis=0) / self._ones.sum()
@@ -64,7 +66,8 @@ class RidgeSystem:
     @functools.cached_property
     def inverse(self) -> Matrix:
         """Q, the matrix that takes targets to coefficients."""
-        inverse = linalg.cho_solve(self._factor, np.eye(len(self._factor[0])))
+        lower = np.tril(lapack.dpotri(self._factor[0], lower=True)[0])
+        inverse = np.asarray(lower + np.tril(lower, -1).T)
         if self._ones is not None:
             inverse -= np.outer(self._ones, self._ones) / self._ones.sum()
         return inverse
@@ -74,6 +77,9 @@ class RidgeSystem:
         coefficients = self.solve(targets)[0]
         diagonal = np.diagonal(self.inverse)
         return coefficients / (diagonal if coefficients.ndim == 1 else diagonal[:, None])
+
+    def _divide(self, targets: Matrix | Vector) -> Matrix | Vector:
+        return linalg.cho_solve(self._factor, targets, check_finite=False)
 
     @functools.cached_property
     def log_determinant(self) -> float:
