@@ -444,3 +444,20 @@ def test_a_fixed_point_that_repels_plain_steps_is_reached_by_extrapolation():
     X, y = datasets.Friedman1(noise=1.0, seed=3).arrays(100)
     model = LOOHKRR(kernels.RBF(0.25 * math.sqrt(10)), ridge_noise=0.01).fit(X, (y - y.mean()) / y.std())
     assert model.gradient_norm_ < 1e-8
+
+
+@pytest.mark.parametrize("kind", [HKRR, LOOHKRR])
+def test_a_stream_goes_on_where_the_batch_ended(kind):
+    random = np.random.default_rng(0)
+    X = random.uniform(0.0, np.pi, (300, 1))
+    y = 5.0 + np.sin(2.0 * X[:, 0]) + (0.05 + 0.3 * X[:, 0] / np.pi) * random.normal(size=300)
+    model = kind(kernels.RBF(1.0), ridge_mean=0.1, ridge_noise=0.1).fit(X, y)
+    stream = model.to_stream()
+    grid = np.linspace(0.3, 2.9, 20)
+    mean, deviation = model.predict(grid[:, None], return_std=True)
+    predicted = [stream.predict_one({0: x}, with_dist=True) for x in grid.tolist()]
+    np.testing.assert_allclose([p.mu for p in predicted], mean, atol=0.06)
+    np.testing.assert_allclose([p.sigma for p in predicted], deviation, rtol=0.35)
+    stream.learn_one({0: 1.0}, 5.0)
+    with pytest.raises(ValueError, match="noise_kernel must be the kernel of the mean"):
+        kind(kernels.RBF(1.0), noise_kernel=kernels.RBF(2.0)).fit(X, y).to_stream()

@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import kernels
 from ..core.types import Matrix, Vector
+from ..learners.heteroscedastic import HeteroscedasticKRLS
 from .system import RidgeSystem
 
 __all__ = ["HKRR", "LOOHKRR", "VARIANCES", "Expansion", "LogDeviation", "Selection", "VarianceModel", "nlpd", "select"]
@@ -313,6 +314,7 @@ class _Heteroscedastic(RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[
         self.log_std_: Expansion = Expansion(noise_kernel, samples, noise.coefficients, noise.bias, features)
         self.loo_mean_ = targets - system.leave_one_out_residuals(targets)
         self.loo_std_ = np.exp(noise.leave_one_out(squared))
+        self._targets = targets
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Vector | tuple[Vector, Vector]:
@@ -321,6 +323,38 @@ class _Heteroscedastic(RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[
         samples = validate_data(self, X, reset=False, dtype=np.float64)[:, self._order]
         mean = self.mean_(samples)
         return (mean, np.exp(self.log_std_(samples))) if return_std else mean
+
+    def to_stream(self, threshold: float = 1e-4, max_size: int | None = None, bias: float = 100.0) -> Any:
+        """A `HeteroscedasticKRLS` that has learned the training samples, in their order, and goes on from there.
+
+        It estimates the noise as it goes, so that it agrees with this model in kind and not in every digit. Features
+        are named as in the fit, or 0, 1, ... if they had no names.
+
+        Parameters
+        ----------
+        threshold
+            ν of the streaming class.
+        max_size
+            As in the streaming class.
+        bias
+            The prior variance of the constant terms of mean and noise, which have none here.
+
+        """
+        check_is_fitted(self)
+        if self.log_std_.kernel != self.mean_.kernel:
+            raise ValueError("noise_kernel must be the kernel of the mean for to_stream: they share a dictionary there")
+        samples, names = self.mean_.points, tuple(self.mean_.features or ())
+        # The ridge of a stream is relative to the noise, and ln σ² has four times the prior variance of ln σ.
+        variance = float(np.mean(np.exp(2.0 * self.log_std_(samples))))
+        stream = HeteroscedasticKRLS(
+            self.mean_.kernel + bias,
+            threshold=threshold,
+            ridge=2.0 * self.ridge_mean * variance,
+            noise_ridge=0.25 * self.ridge_noise,
+            max_size=max_size,
+        )
+        stream._run(names, samples, self._targets)
+        return stream
 
 
 class HKRR(_Heteroscedastic):
