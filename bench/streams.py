@@ -8,7 +8,7 @@ the river models, the target too for the linear ones. Tables are shuffled with a
 The design was made on the streams of `--set development` and on the first halves of the published ones.
 
     python -m bench.streams [--set published|development] [--quick] [--json] [--out FOLDER] [--stream NAME]
-                            [--only auto|river]
+                            [--only auto|river] [--method NAME]
 """
 
 from __future__ import annotations
@@ -236,11 +236,12 @@ def run_auto(samples: Sequence[Sample]) -> list[list[Any]]:
     return [[AUTO, error, seconds, covered(AutoKernelRegressor(), samples), 1, ""]]
 
 
-def run_river(samples: Sequence[Sample], quick: bool) -> list[list[Any]]:
+def run_river(samples: Sequence[Sample], quick: bool, methods: Sequence[str]) -> list[list[Any]]:
     """The row of each river model with its best setting."""
     rows: list[list[Any]] = []
     encoded = numeric(samples)
-    for method, (make, grid) in METHODS.items():
+    for method in methods:
+        make, grid = METHODS[method]
         settings = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
         best: tuple[float, float, dict[str, Any]] = (math.inf, math.nan, {})
         for setting in settings[:1] if quick else settings:
@@ -292,6 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help=f"does it run: {QUICK_LENGTH} samples of three streams")
     parser.add_argument("--stream", action="append", help="one stream; may be repeated")
     parser.add_argument("--only", choices=("auto", "river"), help="keep the other rows of the CSV file as they are")
+    parser.add_argument("--method", action="append", choices=list(METHODS), help="of river's; may be repeated")
     parser.add_argument("--out", default="bench/results", help="folder for CSV and PNG (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     args = parser.parse_args(arguments)
@@ -301,12 +303,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name not in streams:
             parser.error(f"--stream {name!r} is not one of {', '.join(streams)}")
     path = Path(args.out) / f"streams-{args.set}.csv"
-    rows = read(path) if args.only or args.stream else []
+    rows = read(path) if args.only or args.stream or args.method else []
     prequential(AutoKernelRegressor(), first(300, lambda: datasets.SincLinear(seed=9))())  # compiles
     for name in progress(names, "streams"):
         samples = streams[name]()[: QUICK_LENGTH if args.quick else None]
         new = run_auto(samples) if args.only != "river" else []
-        new += run_river(samples, args.quick) if args.only != "auto" else []
+        new += run_river(samples, args.quick, args.method or list(METHODS)) if args.only != "auto" else []
         replaced = {(name, row[0]) for row in new}
         rows = [row for row in rows if (row[0], row[2]) not in replaced]
         rows += [[name, len(samples), *row] for row in new]

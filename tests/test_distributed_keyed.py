@@ -190,3 +190,15 @@ def test_a_limit_needs_a_model_that_has_one(monkeypatch: pytest.MonkeyPatch) -> 
         Models(MODEL, ["a"], max_size=0)
     data = trained(Unbounded()).to_bytes()
     assert Models(Unbounded(), ["a", "b"]).load("key", data).model.to_bytes() == data
+
+
+def test_a_model_that_learns_its_kernel_keeps_its_own_limit():
+    model = KRLS(ridge=0.1, max_size=10, kernel_learning="refit")
+    models = Models(model, ["a"])
+    keyed = models.new()
+    for t in range(80):
+        assert keyed.step(t, {"a": float(t % 13)}, float(t % 5)).error is None
+    other = models.load("k", keyed.model.to_bytes())
+    assert other.model.size <= 10 and other.model.relevance == keyed.model.relevance
+    with pytest.raises(TypeError, match="max_size=5 needs a model"):
+        Models(model, ["a"], max_size=5)

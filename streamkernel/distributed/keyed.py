@@ -215,7 +215,7 @@ def _check_features(what: str, model: Any, features: Collection[str]) -> None:
 
 
 def _is_bounded(model: Any) -> bool:
-    return isinstance(model, StreamingRegressor) and _has_limit(type(model))
+    return isinstance(model, StreamingRegressor) and model._learning is None and _has_limit(type(model))
 
 
 @functools.cache
