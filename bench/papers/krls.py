@@ -489,9 +489,9 @@ def main(args: argparse.Namespace) -> int:
         result = laser.experiment(args.quick)
         lines += laser_lines(result)
         draw_laser(folder, result)
-        columns = [result.truths, result.paper, *(tried.forecasts for tried in result.procedures)]
+        columns = [result.paper, *(tried.forecasts for tried in result.procedures)]
         values = np.column_stack([column[laser.TRAINING] for column in columns])
-        headers = ["row", "truth", "paper", *(tried.name for tried in result.procedures)]
+        headers = ["row", "paper", *(tried.name for tried in result.procedures)]
         write_csv(folder / "krls-laser.csv", headers, [[1001 + i, *row] for i, row in enumerate(values.tolist())])
     headers = ["experiment", "quantity", "paper", "ours", "sd", "asked", "met", "setting"]
     records = [
