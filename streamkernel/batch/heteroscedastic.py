@@ -314,7 +314,7 @@ class _Heteroscedastic(RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[
         self.log_std_: Expansion = Expansion(noise_kernel, samples, noise.coefficients, noise.bias, features)
         self.loo_mean_ = targets - system.leave_one_out_residuals(targets)
         self.loo_std_ = np.exp(noise.leave_one_out(squared))
-        self._targets = targets
+        self._targets: Vector = targets
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Vector | tuple[Vector, Vector]:
