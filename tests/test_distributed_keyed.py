@@ -170,7 +170,9 @@ def test_custom_kernels_bring_their_functions() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", ["KRLS", KRLS, None, LSSVMClassifier(), AdaptiveConformal(KRLS()), random.Random(0)], ids=repr
+    "model",
+    ["KRLS", KRLS, None, LSSVMClassifier(), AdaptiveConformal(KRLS()), random.Random(0)],
+    ids=lambda model: type(model).__name__,
 )
 def test_what_is_no_model_for_a_key(model: Any) -> None:
     with pytest.raises(TypeError, match="model must"):
