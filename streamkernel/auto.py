@@ -104,7 +104,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
 
     >>> model = AutoKernelRegressor()
     >>> evaluate.progressive_val_score(datasets.Friedman1(noise=0.1, seed=1).take(1000), model, metrics.RMSE())
-    RMSE: 0.77...
+    RMSE: 0.7...
 
     Five of the ten features matter:
 
