@@ -195,6 +195,12 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             self._next_tuning = math.ceil(GROWTH * len(self._window))
             self._tune()
 
+    def predict_learn_one(self, x: Mapping[Hashable, Any], y: float, w: float = 1.0) -> float:
+        """Learn one sample and return the prediction that `predict_one` would have made before."""
+        prediction = float(self.predict_one(x))
+        self.learn_one(x, y, w)
+        return prediction
+
     def _predict(self, encoded: dict[Feature, float]) -> tuple[float, float]:
         """Mean and variance, before calibration."""
         if not self._count:

@@ -163,7 +163,7 @@ def warmup(arguments: argparse.Namespace) -> int:
     return OK
 
 
-MODELS = ("krls", "krr", "kaar", "ikaar", "ckaar", "heteroscedastic")
+MODELS = ("krls", "krr", "kaar", "ikaar", "ckaar", "heteroscedastic", "auto")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -179,7 +179,7 @@ def run(arguments: argparse.Namespace) -> int:
         except CheckpointError as error:
             raise CommandError(f"{arguments.save}: {error}") from error
     if session is None:
-        session = Session(build_model(arguments), scale=not arguments.no_scale)
+        session = Session(build_model(arguments), scale=not arguments.no_scale and arguments.model != "auto")
     elif not isinstance(session, Session):
         raise CommandError(f"{arguments.save}: holds a {type(session).__name__}, not a session of 'streamkernel run'")
     skipped, tail = session.rows, deque[tuple[float, float]](maxlen=PLOTTED_ROWS)
@@ -344,9 +344,10 @@ def _shown(value: Any) -> str:
 
 def build_model(arguments: argparse.Namespace) -> Any:
     """The learner that the options describe."""
-    from . import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, kernels
+    from . import CKAAR, IKAAR, KAAR, KRLS, KRR, AutoKernelRegressor, HeteroscedasticKRLS, kernels
 
-    classes = dict(zip(MODELS, (KRLS, KRR, KAAR, IKAAR, CKAAR, HeteroscedasticKRLS), strict=True))
+    kinds = (KRLS, KRR, KAAR, IKAAR, CKAAR, HeteroscedasticKRLS, AutoKernelRegressor)
+    classes: dict[str, Any] = dict(zip(MODELS, kinds, strict=True))
     options = {name: getattr(arguments, name) for name in ("threshold", "ridge", "forgetting", "max_size")}
     options = {name: value for name, value in options.items() if value is not None}
     try:
@@ -596,7 +597,9 @@ def build_parser() -> argparse.ArgumentParser:
 def _model_options(parser: argparse.ArgumentParser) -> None:
     """The learner and its parameters; what is not given has the learner's own default."""
     group = parser.add_argument_group("model")
-    group.add_argument("--model", choices=MODELS, default="krls", help="(default %(default)s)")
+    group.add_argument(
+        "--model", choices=MODELS, default="krls", help="(default %(default)s; auto needs no other option)"
+    )
     group.add_argument("--kernel", metavar="EXPRESSION", help='for example "RBF(1.0) + 0.1 * Linear()"')
     group.add_argument("--threshold", type=float, help="of the dictionary: smaller is more accurate and slower")
     group.add_argument("--ridge", type=float, help="regularization: the noise relative to the signal")

@@ -31,7 +31,7 @@ def test_quick(tmp_path: Path, capsys: Any) -> None:
     assert [row["RMSE"] for row in again if row["method"] == streams.FOREST] == [float(row["RMSE"]) for row in before]
 
 
-@pytest.mark.parametrize("name", ["wandering", "switching", "trending", "growing", "Mv"])
+@pytest.mark.parametrize("name", ["wandering", "switching", "trending", "growing", "panel", "herd", "Mv"])
 def test_made_streams_are_what_they_were(name: str) -> None:
     first, second = streams.DEVELOPMENT[name](), streams.DEVELOPMENT[name]()
     assert first[:50] == second[:50] and len(first) >= 500

@@ -34,9 +34,8 @@ def run_json(capsys, *arguments):
 
 @pytest.mark.parametrize("model", cli.MODELS)
 def test_run_learns_a_table(stream_csv, capsys, model):
-    result = run_json(
-        capsys, "run", stream_csv, "--target", "y", "--model", model, "--ridge", "0.05", "--kernel", "RBF(1.0)"
-    )
+    options = [] if model == "auto" else ["--ridge", "0.05", "--kernel", "RBF(1.0)"]
+    result = run_json(capsys, "run", stream_csv, "--target", "y", "--model", model, *options)
     assert result["rows"] == 400
     assert result["r2"] > 0.6
     assert 0 < result["dictionary"] < 200
@@ -256,3 +255,18 @@ def test_ctrl_c_elsewhere_is_quiet(monkeypatch, capsys):
     monkeypatch.setattr(cli, "warmup", interrupt)
     assert cli.main(["warmup"]) == cli.INTERRUPTED
     assert capsys.readouterr().err == "streamkernel: interrupted\n"
+
+
+def test_a_model_without_parameters(tmp_path, capsys):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 2)) * [1.0, 1e6]
+    rows = ["a,b,y"] + [f"{a},{b},{np.sin(a) + b / 1e6}" for a, b in X]
+    path = tmp_path / "stream.csv"
+    path.write_text("\n".join(rows))
+    saved = tmp_path / "model.skm"
+    assert cli.main(["run", str(path), "--target", "y", "--model", "auto", "--json", "--save", str(saved)]) == 0
+    assert json.loads(capsys.readouterr().out)["rmse"] < 0.4
+    assert cli.main(["run", str(path), "--target", "y", "--save", str(saved), "--resume", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["resumed_at"] == 200
+    assert cli.main(["run", str(path), "--target", "y", "--model", "auto", "--ridge", "1"]) == 2
+    assert "--model auto" in capsys.readouterr().err
