@@ -82,7 +82,18 @@ class Weighting:
         else:
             self.logs -= self.logs.max()
 
-    def restart(self, index: int) -> None:
+    def expire(self, idle: list[int], patience: int) -> list[int]:
+        """Count for how long each expert has not mattered; who has not for too long is named and starts over."""
+        expired = []
+        for i, weight in enumerate(self.weights):
+            idle[i] = 0 if weight * len(idle) > IDLE_SHARE else idle[i] + 1
+            if idle[i] >= patience:
+                idle[i] = 0
+                self._restart(i)
+                expired.append(i)
+        return expired
+
+    def _restart(self, index: int) -> None:
         """Give an expert that begins anew a small weight and a middling record."""
         self.logs[index] = np.log(self.share / len(self.logs) or SMALLEST_PROBABILITY) + self.logs.max()
         self.losses[index] = np.median(self.losses)
@@ -333,14 +344,10 @@ class KernelMixture(base.Regressor, Checkpointed):
     def _renew(self, patience: int) -> None:
         """Let experts that have not mattered for long begin anew."""
         assert self._bank is not None
-        experts = self._bank.experts
-        renewed = False
-        for i, weight in enumerate(self._weighting.weights):
-            self._idle[i] = 0 if weight * len(experts) > IDLE_SHARE else self._idle[i] + 1
-            if self._idle[i] >= patience:
-                experts[i], self._idle[i], renewed = experts[i].clone(), 0, True
-                self._weighting.restart(i)
-        if renewed:
+        expired = self._weighting.expire(self._idle, patience)
+        for i in expired:
+            self._bank.experts[i] = self._bank.experts[i].clone()
+        if expired:
             self._bank.regroup()
 
     @property
@@ -499,13 +506,10 @@ class KernelMixtureClassifier(base.Classifier, Checkpointed):
         for expert in experts:
             expert.learn_one(x, y, w)
         if self.respawn is not None:
-            for i, weight in enumerate(self._weighting.weights):
-                self._idle[i] = 0 if weight * len(experts) > IDLE_SHARE else self._idle[i] + 1
-                if self._idle[i] >= self.respawn:
-                    fresh = experts[i].clone()
-                    fresh.know(experts[i].classes)
-                    experts[i], self._idle[i] = fresh, 0
-                    self._weighting.restart(i)
+            for i in self._weighting.expire(self._idle, self.respawn):
+                fresh = experts[i].clone()
+                fresh.know(experts[i].classes)
+                experts[i] = fresh
 
     @property
     def experts(self) -> list[LSSVMClassifier]:

@@ -49,7 +49,7 @@ def tune(
     ----------
     model
         A learner, of which a new one with other parameters is returned; a kernel, for a `KRLS`; or None, for a `KRLS`
-        with a Gaussian kernel and a constant.
+        with a Gaussian kernel, a constant and a linear part.
     X
         The window, oldest sample first: a data frame, or an array whose columns are the features 0, 1, ...
     y
@@ -130,7 +130,7 @@ def _with(learner: Any, choice: _Choice) -> Any:
 
 
 def _targets(learner: Any, y: Any, count: int) -> Matrix:
-    """One column of targets, or for a classifier the indicators of the classes, centered."""
+    """One column of targets, or for a classifier the indicators of the classes, centered if there are three or more."""
     if not isinstance(learner, LSSVMClassifier):
         return dictionary.column("y", y, count)[:, None]
     labels = list(y)

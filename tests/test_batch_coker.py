@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import check_estimator
 
-from streamkernel import kernels
+from streamkernel import ensembles, kernels
 from streamkernel.batch import CoKER, CoKERClassifier, KernelRidge
 from streamkernel.batch.coker import Experts, default_kernels, in_sample_loss
 from streamkernel.ensembles import coupled_weights
@@ -293,7 +293,6 @@ def test_probabilities_are_calibrated_on_held_out_decisions():
 
 
 def test_stream_goes_on_where_the_batch_ended(problem, unseen):
-    ensembles = pytest.importorskip("streamkernel.ensembles")
     X, y = problem
     frame, new = (pd.DataFrame(values, columns=["c", "a", "b"]) for values in (X, unseen))
     model = CoKER(KERNELS, ridge=RIDGE, r=1.5).fit(frame, y)
@@ -310,7 +309,6 @@ def test_stream_goes_on_where_the_batch_ended(problem, unseen):
 
 
 def test_classifier_stream_goes_on_where_the_batch_ended():
-    ensembles = pytest.importorskip("streamkernel.ensembles")
     X, y = make_blobs(100, centers=3, n_features=2, cluster_std=2.0, random_state=1)
     model = CoKERClassifier([kernels.RBF(2.0), kernels.RBF(5.0)], ridge=RIDGE).fit(X, y)
     stream = model.to_stream(threshold=1e-8, max_size=None, bias=1e4)
