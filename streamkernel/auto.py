@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from river import base, drift
 
-from . import criteria, kernels
+from . import checks, criteria, kernels
 from .checkpoint import Checkpointed
 from .core.types import Matrix, Vector
 from .encoding import Column, Encoder, Scaling
 from .ensembles import LARGEST_SQUARE, SMALLEST_VARIANCE, Weighting
 from .kernels import Feature
-from .learners import dictionary, parameters
+from .learners import dictionary
 from .learners.bank import Bank
 from .learners.base import gaussian, interval
 from .learners.krls import KRLS
@@ -377,9 +377,6 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
-
     def _get_state(self) -> dict[str, Any]:
         state = {
             "words": self._encoder.words,
@@ -424,8 +421,8 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
 
 def _as_budget(budget: Any) -> Budget:
     if isinstance(budget, str):
-        parameters.check_choice("budget", budget, tuple(BUDGETS))
+        checks.choice("budget", budget, tuple(BUDGETS))
         return BUDGETS[budget]
-    parameters.check_number("budget", budget, low=STEP_TIME, open_low=True)
+    checks.number("budget", budget, low=STEP_TIME, open_low=True)
     size = max(10, int(math.sqrt((budget - STEP_TIME) / POINT_TIME)))
     return Budget(size, min(2 * size, 600), min(27 * size, 10_000))

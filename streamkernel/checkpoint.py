@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from . import kernels
+from .checks import constructor_arguments
 
 MAGIC = b"SKM\x00"
 VERSION = 1
@@ -49,9 +50,9 @@ class Checkpointed(abc.ABC):
         super().__init_subclass__(**arguments)
         Checkpointed._registry[cls.__name__] = cls
 
-    @abc.abstractmethod
     def _parameters(self) -> dict[str, Any]:
         """The constructor's arguments."""
+        return constructor_arguments(self)
 
     @abc.abstractmethod
     def _get_state(self) -> dict[str, Any]:

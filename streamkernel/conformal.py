@@ -15,9 +15,10 @@ import numpy as np
 from river import base
 from river.conf.interval import Interval
 
+from . import checks
 from .checkpoint import Checkpointed
 from .kernels import Feature
-from .learners import KRLS, parameters
+from .learners import KRLS
 
 
 class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
@@ -63,9 +64,9 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
     """
 
     def __init__(self, regressor: Any, level: float = 0.9, rate: float = 0.02, window_size: int = 500) -> None:
-        parameters.check_number("level", level, low=0.0, high=1.0, open_low=True)
-        parameters.check_number("rate", rate, low=0.0, high=1.0, open_low=True)
-        parameters.check_size("window_size", window_size)
+        checks.number("level", level, low=0.0, high=1.0, open_low=True)
+        checks.number("rate", rate, low=0.0, high=1.0, open_low=True)
+        checks.size("window_size", window_size)
         self.regressor = regressor
         self.level = level
         self.rate = rate
@@ -120,9 +121,6 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         # Below zero the theory asks for the whole line; growing with every further miss reaches as far and stays
         # finite.
         return max(self._scores) * (1.0 - self._miss_rate / self.rate)
-
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
 
     def _get_state(self) -> dict[str, Any]:
         return {"scores": list(self._scores), "miss_rate": self._miss_rate}

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from river import base
 
-from . import kernels
+from . import checks, kernels
 from .checkpoint import Checkpointed
 from .core.types import Vector
 from .kernels import Feature
-from .learners import dictionary, parameters
+from .learners import dictionary
 from .learners.bank import Bank
 from .learners.base import StreamingRegressor
 from .learners.krls import KRLS
@@ -145,11 +145,11 @@ def substitution(predictions: Vector, logs: Vector, low: float, high: float) -> 
 
 def check_weighting(weighting: str, discount: float, share: float, power: float, respawn: int | None) -> None:
     """The parameters that both mixtures have."""
-    parameters.check_choice("weighting", weighting, ("bma", "aggregating", "coker"))
-    parameters.check_number("discount", discount, low=0.0, high=1.0, open_low=True)
-    parameters.check_number("share", share, low=0.0, high=1.0)
-    parameters.check_number("power", power, low=1.0, open_low=True)
-    parameters.check_size("respawn", respawn)
+    checks.choice("weighting", weighting, ("bma", "aggregating", "coker"))
+    checks.number("discount", discount, low=0.0, high=1.0, open_low=True)
+    checks.number("share", share, low=0.0, high=1.0)
+    checks.number("power", power, low=1.0, open_low=True)
+    checks.size("respawn", respawn)
 
 
 class KernelMixture(base.Regressor, Checkpointed):
@@ -365,9 +365,6 @@ class KernelMixture(base.Regressor, Checkpointed):
         """The number of points in all dictionaries."""
         return sum(expert.size for expert in self.experts)
 
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
-
     def _get_state(self) -> dict[str, Any]:
         if self._bank is None:
             return {}
@@ -520,9 +517,6 @@ class KernelMixtureClassifier(base.Classifier, Checkpointed):
     def weights(self) -> list[float]:
         """The weight of each expert now."""
         return self._weighting.weights.tolist() if self._experts else []
-
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
 
     def _get_state(self) -> dict[str, Any]:
         if not self._experts:

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from . import checks
 from .checkpoint import Checkpointed
 from .kernels import RBF
-from .learners import KRLS, parameters
+from .learners import KRLS
 
 # The bits of a symbol are those of its index: neighbors differ in one bit (Gray).
 ALPHABETS: dict[str, tuple[complex, ...]] = {
@@ -99,7 +100,7 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         for name, value, least in (("lags", lags, 1), ("delay", delay, 0)):
             if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
                 raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-        parameters.check_number("margin", margin, low=0.0)
+        checks.number("margin", margin, low=0.0)
         self._symbols = _alphabet(alphabet)
         self.model = model
         self.lags = lags
@@ -231,9 +232,6 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         return self.bit_errors / (bits * self.symbols_counted) if self.symbols_counted else math.nan
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
-
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
 
     def _get_state(self) -> dict[str, Any]:
         return {

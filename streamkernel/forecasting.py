@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from river import base, compose, conf, time_series
 
+from . import checks
 from .checkpoint import Checkpointed
 from .core.types import Matrix
 from .kernels import RBF, Feature
-from .learners import KRLS, dictionary, parameters
+from .learners import KRLS, dictionary
 from .learners.base import StreamingRegressor
 
 Features = dict[Feature, Any]
@@ -112,7 +113,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             _check_count(name, value)
         if rollout > 1 and horizon > 1:
             raise ValueError(f"rollout must be 1 where horizon is {horizon} (only iteration rolls out), got {rollout}")
-        parameters.check_number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
+        checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
             raise ValueError(f"seed must be a whole number >= 0 or None, got {seed!r}")
         self.model = model
@@ -339,9 +340,6 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
-
     def _get_state(self) -> dict[str, Any]:
         return {
             "models": self._models[1:],
@@ -380,4 +378,4 @@ def _lags(lags: Any) -> tuple[int, ...]:
 def _check_count(name: str, value: Any) -> None:
     if value is None:
         raise TypeError(f"{name} must be a whole number >= 1, got None")
-    parameters.check_size(name, value)
+    checks.size(name, value)

@@ -747,6 +747,12 @@ class Product(_Operator):
         return f"{left} * {right}"
 
 
+def check(kernel: Any) -> None:
+    """Raise an error where an argument is neither a kernel nor None, which stands for the default one."""
+    if kernel is not None and not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be one of streamkernel.kernels or None, got {kernel!r}")
+
+
 def default(n_features: int) -> Kernel:
     """The kernel for inputs of unit variance (after a `StandardScaler`) when none is given: `RBF(√n_features)`.
 

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import criteria, kernels
+from . import checks, criteria, kernels
+from .checks import constructor_arguments
 from .core.types import Matrix, Vector
 from .kernels import Feature
-from .learners import dictionary, parameters
+from .learners import dictionary
 from .learners.base import StreamingRegressor
 from .learners.krls import KRLS
 from .learners.lssvm import LSSVMClassifier
@@ -80,11 +81,11 @@ def tune(
     True
 
     """
-    parameters.check_choice("criterion", criterion, (*CRITERIA, "first_level"))
+    checks.choice("criterion", criterion, (*CRITERIA, "first_level"))
     for name, limit in {"max_samples": max_samples, "max_evaluations": max_evaluations}.items():
         if limit is None:
             raise TypeError(f"{name} must be a whole number >= 1, got None")
-        parameters.check_size(name, limit)
+        checks.size(name, limit)
     if not isinstance(model, StreamingRegressor | LSSVMClassifier | kernels.Kernel | None):
         raise TypeError(f"model must be a learner, a kernel or None, got {model!r}")
     learner = model if isinstance(model, StreamingRegressor | LSSVMClassifier) else KRLS(model)
@@ -126,7 +127,7 @@ class _Choice(NamedTuple):
 
 def _with(learner: Any, choice: _Choice) -> Any:
     """A new learner of the same kind with these parameters."""
-    return type(learner)(**(parameters.of(learner) | choice._asdict()))
+    return type(learner)(**(constructor_arguments(learner) | choice._asdict()))
 
 
 def _targets(learner: Any, y: Any, count: int) -> Matrix:

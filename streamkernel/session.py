@@ -12,7 +12,6 @@ from typing import Any
 
 from .checkpoint import Checkpointed
 from .kernels import Feature
-from .learners import parameters
 from .learners.base import StreamingRegressor
 
 
@@ -50,9 +49,6 @@ class Standardizer(Checkpointed):
             count, mean, squares = self._moments.get(name, (0, 0.0, 0.0))
             scaled[name] = (value - mean) / math.sqrt(squares / count) if squares > 0.0 else 0.0
         return scaled
-
-    def _parameters(self) -> dict[str, Any]:
-        return {}
 
     def _get_state(self) -> dict[str, Any]:
         return {"moments": self._moments}
@@ -101,9 +97,6 @@ class Session(Checkpointed):
         variance = self._target._moments[0][2]
         explained = 1.0 - self._squares / variance if variance > 0.0 else math.nan
         return {"rmse": math.sqrt(self._squares / self.rows), "mae": self._absolute / self.rows, "r2": explained}
-
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
 
     def _get_state(self) -> dict[str, Any]:
         sums = [self.rows, self._squares, self._absolute]

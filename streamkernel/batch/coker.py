@@ -25,11 +25,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import checks
 from .. import kernels as kernel_types
 from ..core.types import Matrix, Vector
 from ..ensembles import KernelMixture, KernelMixtureClassifier, coupled_weights
 from ..kernels import Kernel
-from ..learners import KRR, LSSVMClassifier, parameters
+from ..learners import KRR, LSSVMClassifier
 from .lssvm import KernelClassifier, arrange, feature_names, start_scale
 from .system import RidgeSystem
 
@@ -176,9 +177,9 @@ def check_arguments(kernels: Any, ridge: Any, r: Any, zeta: Any) -> None:
         for i, kernel in enumerate(kernels):
             if not isinstance(kernel, Kernel):
                 raise TypeError(f"kernels[{i}] must be one of streamkernel.kernels, got {kernel!r}")
-    parameters.check_number("ridge", ridge, low=0.0, open_low=True)
-    parameters.check_number("r", r, low=1.0, open_low=True)
-    parameters.check_choice("zeta", zeta, get_args(Zeta))
+    checks.number("ridge", ridge, low=0.0, open_low=True)
+    checks.number("r", r, low=1.0, open_low=True)
+    checks.choice("zeta", zeta, get_args(Zeta))
 
 
 class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -304,7 +305,7 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         """
         check_is_fitted(self)
-        parameters.check_number("bias", bias, low=0.0, open_low=True)
+        checks.number("bias", bias, low=0.0, open_low=True)
         names, models = tuple(feature_names(self)), []
         for kernel in self.kernels_:
             stream = KRR(kernel + bias, ridge=float(self.ridge), threshold=threshold, max_size=max_size)

@@ -22,9 +22,9 @@ from river import compose
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import kernels
+from .. import checks, kernels
 from ..core.types import Matrix, Vector
-from ..learners import CKAAR, IKAAR, KAAR, KRR, parameters
+from ..learners import CKAAR, IKAAR, KAAR, KRR
 from ..learners.kaar import controlled, iterated
 from .heteroscedastic import VARIANCES, VarianceModel
 from .system import RidgeSystem
@@ -299,12 +299,12 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return shrinkage(method, u, float(self.iterations), float(self.control))
 
     def _check_parameters(self) -> None:
-        parameters.check_kernel(self.kernel)
-        parameters.check_choice("method", self.method, get_args(Method))
-        parameters.check_number("ridge", self.ridge, low=0.0, open_low=True)
-        parameters.check_choice("ridge_scale", self.ridge_scale, get_args(RidgeScale))
-        parameters.check_number("iterations", self.iterations, low=0.0, open_low=True)
-        parameters.check_number("control", self.control, low=0.0)
-        parameters.check_choice("variance", self.variance, VARIANCES)
-        parameters.check_kernel(self.noise_kernel)
-        parameters.check_number("ridge_noise", self.ridge_noise, low=0.0, open_low=True)
+        kernels.check(self.kernel)
+        checks.choice("method", self.method, get_args(Method))
+        checks.number("ridge", self.ridge, low=0.0, open_low=True)
+        checks.choice("ridge_scale", self.ridge_scale, get_args(RidgeScale))
+        checks.number("iterations", self.iterations, low=0.0, open_low=True)
+        checks.number("control", self.control, low=0.0)
+        checks.choice("variance", self.variance, VARIANCES)
+        kernels.check(self.noise_kernel)
+        checks.number("ridge_noise", self.ridge_noise, low=0.0, open_low=True)

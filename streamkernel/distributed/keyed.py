@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, cast
 
 from river import base
 
-from .. import kernels
+from .. import checks, kernels
 from ..checkpoint import Checkpointed, CheckpointError, Functions, dumps, loads
+from ..checks import constructor_arguments
 from ..core import whitened
-from ..learners import parameters
 from ..learners.base import StreamingRegressor
 
 
@@ -122,7 +122,7 @@ class Models:
 
     def __init__(self, model: Any, features: Sequence[str], max_size: int | None = None) -> None:
         check_model(model)
-        parameters.check_size("max_size", max_size)
+        checks.size("max_size", max_size)
         if max_size is not None and not _is_bounded(model):
             raise TypeError(
                 f"max_size={max_size} needs a model that has a max_size, and {type(model).__name__} has none"
@@ -132,7 +132,7 @@ class Models:
         self._features = set(features)
         self._functions = custom_functions(model)
         self._first = self._limited(copy.deepcopy(model))
-        self._settings = self._first._parameters()
+        self._settings = constructor_arguments(self._first)
         _check_features("the model", self._first, self._features)
 
     def new(self) -> KeyedModel:
@@ -170,7 +170,7 @@ class Models:
             return model
         state = model._get_state()
         state["scalars"][whitened.MAX_SIZE] = float("inf") if limit is None else float(limit)
-        limited = type(model)(**{**model._parameters(), "max_size": limit})
+        limited = type(model)(**{**constructor_arguments(model), "max_size": limit})
         limited._set_state(state)
         while limit is not None and limited.size > limit:
             limited._model._shrink()

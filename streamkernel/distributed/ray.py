@@ -18,7 +18,7 @@ try:
 except ImportError as _error:
     raise ImportError(f'streamkernel.distributed.ray needs Ray ({_error}): pip install "streamkernel[ray]"') from _error
 
-from ..learners import parameters
+from .. import checks
 from .candidates import Contest, Name, Result, Sample, named
 
 __all__ = ["evaluate_candidates"]
@@ -56,8 +56,8 @@ def evaluate_candidates(
         candidates. Ray is started if it is not running.
 
     """
-    parameters.check_size("batch_size", batch_size)
-    parameters.check_size("actors", actors)
+    checks.size("batch_size", batch_size)
+    checks.size("actors", actors)
     candidates = named(models)
     Contest(candidates, metric)  # what does not go together is refused here and not in an actor
     if not ray.is_initialized():

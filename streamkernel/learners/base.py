@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from river import base, utils
 
+from .. import checks
 from ..checkpoint import Checkpointed
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
-from . import dictionary, parameters
+from . import dictionary
 from .kernel_learning import KernelLearning, thetas
 from .recursion import Recursion
 
@@ -168,9 +169,6 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         """How many novel samples were learned without joining, to keep the kernel matrix well conditioned."""
         return self._model.refused
 
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
-
     @property
     def relevance(self) -> dict[Feature, float]:
         """θ_r = 1/(2ℓ_r²) of every feature: how much it matters to the Gaussian part of the kernel."""
@@ -199,7 +197,7 @@ def interval(distribution: Any, level: float) -> Any:
     from river.conf.interval import Interval
     from scipy.special import ndtri
 
-    parameters.check_number("interval_level", level, low=0.0, high=1.0)
+    checks.number("interval_level", level, low=0.0, high=1.0)
     reach = float(ndtri((1.0 + level) / 2.0)) * distribution.sigma
     return Interval(distribution.mu - reach, distribution.mu + reach)
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import kernels
-from . import parameters
+from .. import checks, kernels
 from .base import StreamingRegressor
 from .recursion import Recursion
 
@@ -75,14 +74,14 @@ class HeteroscedasticKRLS(StreamingRegressor):
         forget: str = "prior",
         max_size: int | None = None,
     ) -> None:
-        parameters.check_kernel(kernel)
-        parameters.check_number("threshold", threshold, low=0.0)
-        parameters.check_number("ridge", ridge, low=0.0, open_low=True)
-        parameters.check_number("noise_ridge", noise_ridge, low=0.0, open_low=True)
-        parameters.check_number("cap", cap, low=1.0)
-        parameters.check_number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
-        parameters.check_choice("forget", forget, ("prior", "walk"))
-        parameters.check_size("max_size", max_size)
+        kernels.check(kernel)
+        checks.number("threshold", threshold, low=0.0)
+        checks.number("ridge", ridge, low=0.0, open_low=True)
+        checks.number("noise_ridge", noise_ridge, low=0.0, open_low=True)
+        checks.number("cap", cap, low=1.0)
+        checks.number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
+        checks.choice("forget", forget, ("prior", "walk"))
+        checks.size("max_size", max_size)
         self.kernel = kernel
         self.threshold = threshold
         self.ridge = ridge

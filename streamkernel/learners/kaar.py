@@ -19,9 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import kernels
+from .. import checks, kernels
 from ..kernels import Feature
-from . import parameters
 from .base import StreamingRegressor
 from .recursion import Recursion
 
@@ -36,11 +35,11 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
 
     def _start(self) -> None:
         """Check the shared parameters and create the empty state."""
-        parameters.check_kernel(self.kernel)
-        parameters.check_number("ridge", self.ridge, low=0.0, open_low=True)
+        kernels.check(self.kernel)
+        checks.number("ridge", self.ridge, low=0.0, open_low=True)
         if self.threshold is not None:
-            parameters.check_number("threshold", self.threshold, low=0.0)
-        parameters.check_size("max_size", self.max_size)
+            checks.number("threshold", self.threshold, low=0.0)
+        checks.size("max_size", self.max_size)
         exact = self.threshold is None
         threshold = 0.0 if self.threshold is None else self.threshold
         self._model = Recursion(self.kernel, threshold, self.ridge, max_size=self.max_size, keep_all=exact)
@@ -60,8 +59,8 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
             β of CKAAR.
 
         """
-        parameters.check_number("iterations", iterations, low=0.0, open_low=True)
-        parameters.check_number("control", control, low=0.0)
+        checks.number("iterations", iterations, low=0.0, open_low=True)
+        checks.number("control", control, low=0.0)
         mean, residual, explained = self._model.predict_variance(x)
         u = self._model.relative_variance(residual, explained)
         factors = {
@@ -86,7 +85,7 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
             The largest absolute target.
 
         """
-        parameters.check_number("Y", Y, low=0.0)
+        checks.number("Y", Y, low=0.0)
         return self._model.regularized_loss + float(Y) ** 2 * self._model.log_determinant
 
 
@@ -238,7 +237,7 @@ class IKAAR(_RidgeFamily):
         threshold: float | None = 1e-3,
         max_size: int | None = None,
     ) -> None:
-        parameters.check_number("iterations", iterations, low=0.0, open_low=True)
+        checks.number("iterations", iterations, low=0.0, open_low=True)
         self.iterations = iterations
         self.kernel = kernel
         self.ridge = ridge
@@ -285,7 +284,7 @@ class CKAAR(_RidgeFamily):
         threshold: float | None = 1e-3,
         max_size: int | None = None,
     ) -> None:
-        parameters.check_number("control", control, low=0.0)
+        checks.number("control", control, low=0.0)
         self.control = control
         self.kernel = kernel
         self.ridge = ridge

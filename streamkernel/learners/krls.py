@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import kernels
-from . import parameters
+from .. import checks, kernels
 from .base import StreamingRegressor
 from .kernel_learning import KernelLearning, check_kernel_learning
 from .recursion import Recursion
@@ -92,12 +91,12 @@ class KRLS(StreamingRegressor):
         max_size: int | None = None,
         kernel_learning: str | None = None,
     ) -> None:
-        parameters.check_kernel(kernel)
-        parameters.check_number("threshold", threshold, low=0.0)
-        parameters.check_number("ridge", ridge, low=0.0)
-        parameters.check_number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
-        parameters.check_choice("forget", forget, ("prior", "walk"))
-        parameters.check_size("max_size", max_size)
+        kernels.check(kernel)
+        checks.number("threshold", threshold, low=0.0)
+        checks.number("ridge", ridge, low=0.0)
+        checks.number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
+        checks.choice("forget", forget, ("prior", "walk"))
+        checks.size("max_size", max_size)
         check_kernel_learning(kernel_learning, kernel)
         self.kernel = kernel
         self.threshold = threshold

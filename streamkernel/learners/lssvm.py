@@ -13,11 +13,10 @@ from typing import Any
 
 from river import base
 
-from .. import kernels
+from .. import checks, kernels
 from ..checkpoint import Checkpointed
 from ..core.types import Vector
 from ..kernels import Feature
-from . import parameters
 from .kernel_learning import KernelLearning, check_kernel_learning, thetas
 from .recursion import Recursion
 
@@ -82,13 +81,13 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         max_size: int | None = 500,
         kernel_learning: str | None = None,
     ) -> None:
-        parameters.check_kernel(kernel)
-        parameters.check_number("threshold", threshold, low=0.0)
-        parameters.check_number("ridge", ridge, low=0.0, open_low=True)
-        parameters.check_number("bias", bias, low=0.0)
-        parameters.check_number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
-        parameters.check_choice("forget", forget, ("prior", "walk"))
-        parameters.check_size("max_size", max_size)
+        kernels.check(kernel)
+        checks.number("threshold", threshold, low=0.0)
+        checks.number("ridge", ridge, low=0.0, open_low=True)
+        checks.number("bias", bias, low=0.0)
+        checks.number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
+        checks.choice("forget", forget, ("prior", "walk"))
+        checks.size("max_size", max_size)
         check_kernel_learning(kernel_learning, kernel)
         self.kernel = kernel
         self.threshold = threshold
@@ -191,9 +190,6 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
     def coefficients(self) -> dict[Any, Vector]:
         """α̃ of every class."""
         return dict(zip(self._classes, self._model.coefficients, strict=False))
-
-    def _parameters(self) -> dict[str, Any]:
-        return parameters.of(self)
 
     @property
     def relevance(self) -> dict[Feature, float]:

@@ -9,16 +9,8 @@ import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..kernels import Kernel
 
-
-def check_kernel(kernel: Any) -> None:
-    """A kernel, or None for the default one."""
-    if kernel is not None and not isinstance(kernel, Kernel):
-        raise TypeError(f"kernel must be one of streamkernel.kernels or None, got {kernel!r}")
-
-
-def check_number(name: str, value: Any, low: float, high: float = math.inf, open_low: bool = False) -> None:
+def number(name: str, value: Any, low: float, high: float = math.inf, open_low: bool = False) -> None:
     """A finite number from `low` (itself excluded if `open_low`) to `high`."""
     accepted = f"a number {'>' if open_low else '>='} {low:g}" + (f" and <= {high:g}" if high < math.inf else "")
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -28,13 +20,13 @@ def check_number(name: str, value: Any, low: float, high: float = math.inf, open
         raise ValueError(f"{name} must be {accepted}, got {value!r}")
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+def choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """One of a few words."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
-def check_size(name: str, value: Any) -> None:
+def size(name: str, value: Any) -> None:
     """A whole number of at least 1, or None."""
     if value is None:
         return
@@ -44,7 +36,7 @@ def check_size(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a whole number >= 1 or None, got {value!r}")
 
 
-def of(model: Any) -> dict[str, Any]:
+def constructor_arguments(model: Any) -> dict[str, Any]:
     """A model's constructor arguments."""
     return {name: getattr(model, name) for name in _names(type(model).__init__)}
 
