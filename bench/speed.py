@@ -51,6 +51,7 @@ from bench.papers.report import write_csv
 from streamkernel import KRLS, KRR, HeteroscedasticKRLS, datasets, kernels
 from streamkernel.core import stream, whitened
 from streamkernel.core.blocks import BLOCK
+from streamkernel.core.model import Model
 from streamkernel.core.triangular import dot
 
 HERE = Path(__file__).resolve().parent
@@ -228,30 +229,29 @@ def _require_size(model: KRLS, m: int) -> None:
 
 
 @njit(cache=True)
-def _whitened_steps(columns, targets, factor, covariance, vectors, weights, scalars, errors):  # type: ignore[no-untyped-def]
+def _whitened_steps(table, columns, targets):  # type: ignore[no-untyped-def]
     """One step of the recursion per row of `columns`, whose last element is the self-similarity."""
+    model = Model(table)
     size = columns.shape[1] - 1
-    column = vectors[whitened.COLUMN]
     for t in range(targets.shape[0]):
         row = columns[t]
         for j in range(size + 1):
-            column[j] = row[j]
-        residual = whitened.project(factor, vectors, scalars)
-        errors[0] = targets[t] - dot(weights[0], vectors[whitened.PROJECTION], size)
-        whitened.learn(factor, covariance, vectors, weights, scalars, residual, errors, 1.0)
+            model.column[j] = row[j]
+        residual = whitened.project(model)
+        model.errors[0] = targets[t] - dot(model.weights[0], model.projection, size)
+        whitened.learn(model, residual, 1.0)
 
 
 @njit(cache=True)
-def _learn_steps(  # type: ignore[no-untyped-def]
-    samples, targets, program, parameters, points, factor, covariance, vectors, weights, scalars, inputs
-):
+def _learn_steps(table, samples, targets):  # type: ignore[no-untyped-def]
     """`stream.learn_one` for every row of `samples`, kernel column included."""
+    model = Model(table)
     for t in range(targets.shape[0]):
-        inputs[0] = 1.0
-        inputs[1] = targets[t]
+        model.inputs[0] = 1.0
+        model.targets[0] = targets[t]
         for r in range(samples.shape[1]):
-            inputs[2 + r] = samples[t, r]
-        stream.learn_one(program, parameters, points, factor, covariance, vectors, weights, scalars, inputs)
+            model.x[r] = samples[t, r]
+        stream.learn_one(table)
 
 
 def similarity_columns(data: Workload) -> np.ndarray:
@@ -265,14 +265,8 @@ def similarity_columns(data: Workload) -> np.ndarray:
 
 def our_recursion(m: int, data: Workload, columns: np.ndarray) -> Contestant:
     """Project and learn on precomputed columns."""
-    recursion = prepared(m, data)._model
-    _, _, _, factor, covariance, vectors, weights, scalars, _ = recursion._arguments
-    errors = np.zeros(1)
-
-    def run(part: slice) -> None:
-        _whitened_steps(columns[part], data.targets[part], factor, covariance, vectors, weights, scalars, errors)
-
-    return cycle(run)
+    model = prepared(m, data).recursion.model
+    return cycle(lambda part: _whitened_steps(model.table, columns[part], data.targets[part]))
 
 
 def table1_recursion(m: int, data: Workload, columns: np.ndarray) -> Contestant:
@@ -288,8 +282,8 @@ def table1_recursion(m: int, data: Workload, columns: np.ndarray) -> Contestant:
 
 def our_steps(m: int, data: Workload) -> Contestant:
     """One sample at a time, kernel column included, without leaving jitted code."""
-    arguments = prepared(m, data)._model._arguments
-    return cycle(lambda part: _learn_steps(data.visits[part], data.targets[part], *arguments))
+    model = prepared(m, data).recursion.model
+    return cycle(lambda part: _learn_steps(model.table, data.visits[part], data.targets[part]))
 
 
 def table1_samples(m: int, data: Workload) -> Contestant:
@@ -447,7 +441,7 @@ def _exact_lines(m: int, options: Options) -> Iterator[Line]:
     rows, targets = data.visits[:steps], data.targets[:steps]
     start = KRR(kernels.RBF(LENGTH_SCALE), ridge=ridge, threshold=None)
     start.learn_many(data.points, data.point_targets)
-    state = start._model.__getstate__()
+    state = start.recursion.__getstate__()
     state["capacity"] *= 2  # room for a block
     points = np.concatenate([data.points, rows])
     gram = kernels.RBF(LENGTH_SCALE)(points)
@@ -455,10 +449,10 @@ def _exact_lines(m: int, options: Options) -> Iterator[Line]:
     grown, coefficients, work = np.zeros((m + steps, m + steps)), np.zeros(m + steps), np.zeros(m + steps)
 
     def many(count: int) -> float:
-        start._model.__setstate__(dict(state))
+        start.recursion.__setstate__(dict(state))
         names = tuple(range(FEATURES))
         began = time.perf_counter()
-        start._model.learn_many(names, rows[:count], targets[:count, None])
+        start.recursion.learn_many(names, rows[:count], targets[:count, None])
         return time.perf_counter() - began
 
     def schur(count: int) -> float:
@@ -619,12 +613,11 @@ def _resident_bytes() -> int:
 def _array_bytes(model: KRLS) -> int:
     """The bytes of every distinct array that the model holds."""
     owners = {}
-    for value in vars(model._model).values():
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, np.ndarray):
-                while isinstance(item.base, np.ndarray):
-                    item = item.base
-                owners[id(item)] = item.nbytes
+    for item in vars(model.recursion.model).values():
+        if isinstance(item, np.ndarray):
+            while isinstance(item.base, np.ndarray):
+                item = item.base
+            owners[id(item)] = item.nbytes
     return sum(owners.values())
 
 
@@ -684,7 +677,7 @@ def stability(options: Options) -> Iterator[Line]:
     sizes = np.empty(count)
     for start in range(0, count, STABILITY_CHUNK):
         part = slice(start, start + STABILITY_CHUNK)
-        *_, sizes[part] = model._model.learn_many(names, xs[part], ys[part, None])
+        *_, sizes[part] = model.recursion.learn_many(names, xs[part], ys[part, None])
     expected = batch_predictions(model, xs, ys, sizes, tests)
     online = np.array([model.predict_one(dict(enumerate(x))) for x in tests.tolist()])
     distance = float(np.max(np.abs(online - expected)) / np.max(np.abs(expected)))
@@ -705,7 +698,7 @@ def batch_predictions(model: KRLS, xs: np.ndarray, ys: np.ndarray, sizes: np.nda
     A sample is represented by its projection on the dictionary of its time, which is the beginning of the final one:
     the first `sizes[t]` coordinates of L⁻¹k(D, x). The triangle R is carried from chunk to chunk.
     """
-    kernel = model._model.effective_kernel()
+    kernel = model.recursion.effective_kernel()
     points = np.array([list(point.values()) for point in model.dictionary])
     m = len(points)
     factor = linalg.cholesky(kernel(points), lower=True)

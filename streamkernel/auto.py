@@ -22,7 +22,7 @@ from .core.types import Matrix, Vector
 from .encoding import Column, Encoder, Scaling
 from .ensembles import LARGEST_SQUARE, SMALLEST_VARIANCE, Weighting
 from .kernels import Feature
-from .learners import dictionary
+from .learners import reading
 from .learners.bank import Bank
 from .learners.base import gaussian, interval
 from .learners.krls import KRLS
@@ -175,8 +175,8 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             The sample's weight.
 
         """
-        target = dictionary.target(y)
-        dictionary.noise(w)
+        target = reading.target(y)
+        reading.noise(w)
         encoded = self._encoder.read(x)
         mean, variance = self._predict(encoded)
         encoded = self._encoder.learn(x, encoded)
@@ -284,8 +284,8 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         experts += self._experts(family.straight(found.point[:-1]), 1.0 + found.ridge, LINEAR_PACES, rows)
         self._bank = Bank(experts)
         self._bank.learn_many(tuple(scaling.names), rows, scaled, weights)
-        self._square = experts[0]._model.noise_variance
-        self._reference = unit * math.sqrt(experts[0]._model.noise_variance or SMALLEST_VARIANCE)
+        self._square = experts[0].noise_variance
+        self._reference = unit * math.sqrt(experts[0].noise_variance or SMALLEST_VARIANCE)
         if not self._tunings:
             self._weighting = Weighting("bma", len(experts), DISCOUNT, SHARE, 2.0)
         self._tunings.append(self._count)
@@ -327,7 +327,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             return {}
         names = [str(name) for name in self._window.names]
         rows = self._scaling.transform_many(names, self._window.samples[-RELEVANCE_SAMPLES:])
-        model = self._bank.experts[int(np.argmax(self._weighting.weights))]._model
+        model = self._bank.experts[int(np.argmax(self._weighting.weights))].recursion
         columns = tuple(self._scaling.names)
         changes = []
         for r in range(len(columns)):

@@ -15,7 +15,7 @@ import numpy as np
 
 from .core.types import Matrix
 from .kernels import Feature
-from .learners import dictionary
+from .learners import reading
 
 # A feature may have this many different words; further ones are all the same "other".
 MOST_WORDS = 30
@@ -70,7 +70,7 @@ class Encoder:
                 if value in self.words.get(str(name), ()):
                     encoded[f"{name}={value}"] = 1.0
             elif not is_gap(value):
-                encoded[str(name)] = dictionary.number(f"feature {name!r}", value)
+                encoded[str(name)] = reading.number(f"feature {name!r}", value)
         return encoded
 
     def word_columns(self) -> set[str]:

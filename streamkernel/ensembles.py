@@ -25,7 +25,7 @@ from . import checks, kernels
 from .checkpoint import Checkpointed
 from .core.types import Vector
 from .kernels import Feature
-from .learners import dictionary
+from .learners import reading
 from .learners.bank import Bank
 from .learners.base import StreamingRegressor
 from .learners.krls import KRLS
@@ -314,8 +314,8 @@ class KernelMixture(base.Regressor, Checkpointed):
             The sample's weight: it counts as often for the experts, and for their record too.
 
         """
-        target = dictionary.target(y)
-        dictionary.noise(w)
+        target = reading.target(y)
+        reading.noise(w)
         if self.weighting == "aggregating" and self.target_range and not self._low <= target <= self._high:
             raise ValueError(f"target y is {y!r}, outside target_range {self.target_range!r}")
         fresh = self._bank is None
@@ -491,7 +491,7 @@ class KernelMixtureClassifier(base.Classifier, Checkpointed):
             The sample's weight.
 
         """
-        dictionary.noise(w)
+        reading.noise(w)
         experts = self._experts or default_classifiers(len(x))
         guesses = [expert.predict_proba_one(x) for expert in experts]  # an error for a bad sample, before any learns
         if not self._experts:
@@ -550,7 +550,7 @@ def _check_range(target_range: Any) -> None:
     if target_range is None:
         return
     try:
-        low, high = (dictionary.number("target_range", value) for value in target_range)
+        low, high = (reading.number("target_range", value) for value in target_range)
     except (TypeError, ValueError):
         raise ValueError(f"target_range must be two finite numbers, got {target_range!r}") from None
     if not low < high:

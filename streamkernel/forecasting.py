@@ -19,7 +19,7 @@ from . import checks
 from .checkpoint import Checkpointed
 from .core.types import Matrix
 from .kernels import RBF, Feature
-from .learners import KRLS, dictionary
+from .learners import KRLS, reading
 from .learners.base import StreamingRegressor
 
 Features = dict[Feature, Any]
@@ -159,7 +159,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features of the same time.
 
         """
-        value = dictionary.number("y", y)
+        value = reading.number("y", y)
         exogenous = self._checked(x)
         for steps, model in enumerate(self._models):  # y(t) from what was known `steps` + 1 before
             if len(self._history) >= max(self._delays) + steps:
@@ -197,7 +197,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features, one for each value.
 
         """
-        values = [dictionary.number("y", y) for y in ys]
+        values = [reading.number("y", y) for y in ys]
         features = [self._checked(x) for x in ([None] * len(values) if xs is None else xs)]
         if len(features) != len(values):
             raise ValueError(f"xs must have one entry for each of the {len(values)} values, got {len(features)}")
@@ -225,7 +225,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         names = tuple(samples[0]) if samples else ()
         if isinstance(self.model, StreamingRegressor) and all(len(sample) == len(names) for sample in samples):
             rows: Matrix = np.array([[sample[name] for name in names] for sample in samples]).reshape(-1, len(names))
-            self.model._run(names, rows, np.array(targets))
+            self.model.learn_rows(names, rows, np.array(targets))
             return
         for sample, target in zip(samples, targets):
             self.model.learn_one(sample, target)

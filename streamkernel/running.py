@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .core.types import Vector
-from .learners import dictionary
+from .learners import reading
 from .learners.base import StreamingRegressor
 
 
@@ -53,7 +53,7 @@ def run(model: StreamingRegressor, X: ArrayLike, y: ArrayLike) -> Run:
     """
     samples: Any = np.asarray(X)
     samples = samples[:, None] if samples.ndim == 1 else samples
-    names, rows, _ = dictionary.frame(samples)
-    targets = dictionary.column("y", y, len(rows))
-    predictions, sizes = model._run(names, rows, targets)
+    names, rows, _ = reading.frame(samples)
+    targets = reading.column("y", y, len(rows))
+    predictions, sizes = model.learn_rows(names, rows, targets)
     return Run(predictions, targets - predictions, sizes)

@@ -13,7 +13,7 @@ from . import checks, criteria, kernels
 from .checks import constructor_arguments
 from .core.types import Matrix, Vector
 from .kernels import Feature
-from .learners import dictionary
+from .learners import reading
 from .learners.base import StreamingRegressor
 from .learners.krls import KRLS
 from .learners.lssvm import LSSVMClassifier
@@ -89,8 +89,8 @@ def tune(
     if not isinstance(model, StreamingRegressor | LSSVMClassifier | kernels.Kernel | None):
         raise TypeError(f"model must be a learner, a kernel or None, got {model!r}")
     learner = model if isinstance(model, StreamingRegressor | LSSVMClassifier) else KRLS(model)
-    names, samples, _ = dictionary.frame(X)
-    order = np.argsort([dictionary.sort_names(names).index(name) for name in names])
+    names, samples, _ = reading.frame(X)
+    order = np.argsort([reading.sort_names(names).index(name) for name in names])
     names, samples = tuple(names[i] for i in order), np.ascontiguousarray(samples[:, order])
     targets = _targets(learner, y, len(samples))
     if len(samples) < FEWEST_SAMPLES:
@@ -133,7 +133,7 @@ def _with(learner: Any, choice: _Choice) -> Any:
 def _targets(learner: Any, y: Any, count: int) -> Matrix:
     """One column of targets, or for a classifier the indicators of the classes, centered if there are three or more."""
     if not isinstance(learner, LSSVMClassifier):
-        return dictionary.column("y", y, count)[:, None]
+        return reading.column("y", y, count)[:, None]
     labels = list(y)
     if len(labels) != count:
         raise ValueError(f"y must hold one label per row of X ({count}), got {len(labels)}")
@@ -200,10 +200,10 @@ def _learn(learner: Any, names: tuple[Feature, ...], samples: Matrix, y: Any) ->
         squares = np.zeros(len(samples))
         for i, (row, label) in enumerate(zip(samples.tolist(), y, strict=True)):
             learner.learn_one(dict(zip(names, row, strict=True)), label)
-            squares[i] = float(np.square(learner._model.errors).sum())
+            squares[i] = float(np.square(learner.recursion.errors).sum())
         return squares
-    targets = dictionary.column("y", y, len(samples))
-    return (targets - learner._run(names, samples, targets)[0]) ** 2
+    targets = reading.column("y", y, len(samples))
+    return (targets - learner.learn_rows(names, samples, targets)[0]) ** 2
 
 
 def _held_out_error(

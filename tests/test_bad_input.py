@@ -461,7 +461,7 @@ def test_a_kernel_that_changes_with_the_features_keeps_the_function(kernel: Any,
     assert model.to_bytes() == before
     model.learn_many(_wide([]), [])
     copy = KRLS.from_bytes(model.to_bytes())
-    copy._model._adopt(("a", "b", "c", "d"))
+    copy._model.adopt(("a", "b", "c", "d"))
     assert 1 <= copy.size <= size
     for x in copy.dictionary:
         assert copy.predict_one(x) == pytest.approx(values[x["a"], x["b"]], rel=1e-6, abs=1e-6)

@@ -110,9 +110,8 @@ def test_the_contestants_learn_the_same() -> None:
     data = speed.workload(m)
     columns = speed.similarity_columns(data)
     model, one = speed.prepared(m, data), speed.prepared(m, data)
-    _, _, _, factor, covariance, vectors, weights, scalars, _ = model._model._arguments
-    speed._whitened_steps(columns, data.targets, factor, covariance, vectors, weights, scalars, np.zeros(1))
-    speed._learn_steps(data.visits, data.targets, *one._model._arguments)
+    speed._whitened_steps(model.recursion.model.table, columns, data.targets)
+    speed._learn_steps(one.recursion.model.table, data.visits, data.targets)
     state = speed.table1.prepared_state(data.points, data.point_targets, speed.LENGTH_SCALE)
     arrays = (state.inverse, state.covariance, state.coefficients, state.work)
     size = speed.table1.table1_steps(columns, 1.0, data.targets, *arrays, m, speed.THRESHOLD)
@@ -126,7 +125,7 @@ def test_batch_predictions_are_one_least_squares_solve(monkeypatch: pytest.Monke
     xs = generator.uniform(-2.0, 2.0, size=(150, 2))
     ys = np.sin(xs[:, 0]) + 0.1 * generator.standard_normal(150)
     model = KRLS(kernels.RBF(1.0), threshold=0.05)
-    *_, sizes = model._model.learn_many((0, 1), xs, ys[:, None])
+    *_, sizes = model.recursion.learn_many((0, 1), xs, ys[:, None])
     monkeypatch.setattr(speed, "STABILITY_CHUNK", 40)
     predictions = speed.batch_predictions(model, xs, ys, sizes, xs[:9])
     points = np.array([list(point.values()) for point in model.dictionary])
@@ -150,6 +149,6 @@ def test_the_series_is_the_dataset() -> None:
 def test_array_bytes_counts_each_array_once() -> None:
     data = speed.workload(20)
     model = speed.prepared(20, data)
-    recursion = model._model
-    used = sum(array.nbytes for array in (recursion._factor, recursion._covariance, recursion._vectors))
+    arrays = model.recursion.model
+    used = sum(array.nbytes for array in (arrays.factor, arrays.covariance, arrays.gain.base.base))
     assert used < speed._array_bytes(model) < 2 * used + 10_000

@@ -138,7 +138,8 @@ def test_copies_share_among_themselves(duplicate: Any) -> None:
         np.testing.assert_array_equal(bank.moments(x), other.moments(x))
         bank.learn(x, y, 1.0)
         other.learn(x, y, 1.0)
-    assert other.experts[1]._model._factor is other.experts[0]._model._factor is not bank.experts[0]._model._factor
+    assert other.experts[1].recursion.model.factor is other.experts[0].recursion.model.factor
+    assert other.experts[0].recursion.model.factor is not bank.experts[0].recursion.model.factor
 
 
 @pytest.mark.parametrize("limit", [None, 20])

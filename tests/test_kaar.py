@@ -163,7 +163,7 @@ def test_identities_and_the_bound(name, ridge):
     K, n = kernel(X), len(X)
     least = y @ np.linalg.solve(np.eye(n) + K / ridge, y)  # min_f L(f) + ridge·‖f‖²
     determinant = np.linalg.slogdet(np.eye(n) + K / ridge)[1]
-    model = results["kaar"]._model
+    model = results["kaar"].recursion.model
     assert model.regularized_loss == pytest.approx(least, rel=1e-9)
     assert model.log_determinant == pytest.approx(determinant, rel=1e-9)
     s = np.where(

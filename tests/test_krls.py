@@ -207,7 +207,7 @@ def late_novelty(n: int, d: int, seed: int) -> tuple[Any, Any]:
 
 
 def assert_same(one: Any, many: Any, test: Any) -> None:
-    a, b = one._model, many._model
+    a, b = one.recursion, many.recursion
     assert a.size == b.size
     assert a.points == b.points
     expected = one.predict_many(test)
@@ -217,7 +217,7 @@ def assert_same(one: Any, many: Any, test: Any) -> None:
         assert right.mu == pytest.approx(left.mu, rel=1e-10, abs=1e-10)
         assert right.sigma == pytest.approx(left.sigma, rel=1e-8)
     assert a.seen == b.seen
-    assert a.refused == b.refused
+    assert a.model.refused == b.model.refused
     assert b.noise_variance == pytest.approx(a.noise_variance, rel=1e-8)
 
 

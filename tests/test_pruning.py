@@ -12,6 +12,7 @@ from reference import importances, unpacked
 
 from streamkernel import KRLS, kernels
 from streamkernel.core import whitened
+from streamkernel.core.model import NO_LIMIT
 from streamkernel.kernels import RBF, Matern32
 from streamkernel.learners.recursion import Recursion
 
@@ -24,10 +25,10 @@ def stream(n: int, d: int, seed: int) -> tuple[Any, Any]:
 
 def posterior(model: Recursion, kernel: kernels.Kernel) -> tuple[Any, Any]:
     """Mean and covariance of the function at the dictionary, f_D = Lu."""
-    whitened.settle(model._covariance, model._vectors, model._scalars)
-    L = unpacked(model._factor, model.size, symmetric=False)
-    P = unpacked(model._covariance, model.size, symmetric=True)
-    return L @ model._weights[0, : model.size], L @ P @ L.T
+    whitened.settle(model.model)
+    L = unpacked(model.model.factor, model.size, symmetric=False)
+    P = unpacked(model.model.covariance, model.size, symmetric=True)
+    return L @ model.model.weights[0, : model.size], L @ P @ L.T
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
@@ -54,10 +55,10 @@ def test_a_removal_keeps_the_posterior_at_all_other_points(kernel: Any, ridge: f
 
 
 def importances_of(model: Recursion) -> Any:
-    model._settle()
+    whitened.settle(model.model)
     size = model.size
-    factor = unpacked(model._factor, size, symmetric=False)
-    return importances(factor, unpacked(model._covariance, size, symmetric=True), model._weights[:, :size])
+    factor = unpacked(model.model.factor, size, symmetric=False)
+    return importances(factor, unpacked(model.model.covariance, size, symmetric=True), model.model.weights[:, :size])
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
@@ -71,7 +72,7 @@ def test_the_least_important_point_leaves(ridge: float, forgetting: float) -> No
         sample = dict(enumerate(x))
         state = bounded._get_state()
         free = KRLS(RBF(1.0), 0.05, ridge, forgetting)
-        state["scalars"][whitened.MAX_SIZE] = np.inf
+        state["numbers"]["max_size"] = NO_LIMIT
         free._set_state(state)
         free.learn_one(sample, target)
         bounded.learn_one(sample, target)
@@ -101,8 +102,7 @@ def test_the_choice_stays_right_after_removals_by_hand() -> None:
         for x, target in zip(X[at:].tolist(), y[at:].tolist(), strict=True):
             free = Recursion(kernel, 0.05, 0.1)
             state = model.__getstate__()
-            state["scalars"] = state["scalars"].copy()
-            state["scalars"][whitened.MAX_SIZE] = np.inf
+            state["numbers"]["max_size"] = NO_LIMIT
             free.__setstate__(state)
             for each in (free, model):
                 each.learn(dict(enumerate(x)), (target,))
@@ -159,14 +159,16 @@ def test_pruning_a_million_times_over_does_not_lose_the_factor() -> None:
     kernel = RBF(0.8)
     model = Recursion(kernel, 1e-2, 0.1, max_size=30)
     model.learn_many((0, 1, 2), X, y[:, None])
-    assert model._scalars[whitened.PRUNED] > 3000
+    assert model.model.pruned > 3000
     D = np.array([list(p.values()) for p in model.points])
-    L = unpacked(model._factor, model.size, symmetric=False)
+    L = unpacked(model.model.factor, model.size, symmetric=False)
     np.testing.assert_allclose(L @ L.T, kernel(D), rtol=1e-9, atol=1e-9)
-    assert model._scalars[whitened.TRACE] == pytest.approx(model.size, rel=1e-9)
+    assert model.model.trace == pytest.approx(model.size, rel=1e-9)
     eigenvalues = np.linalg.eigvalsh(posterior(model, kernel)[1])
     assert eigenvalues.min() > 0.0
-    assert np.linalg.eigvalsh(unpacked(model._covariance, model.size, symmetric=True)).max() <= 1.0 / 0.1 * (1.0 + 1e-9)
+    assert np.linalg.eigvalsh(unpacked(model.model.covariance, model.size, symmetric=True)).max() <= 1.0 / 0.1 * (
+        1.0 + 1e-9
+    )
 
 
 # The guard of the condition number ------------------------------------------------------------------------------------
@@ -184,7 +186,7 @@ def test_dependent_points_are_refused_and_counted() -> None:
         assert each.size < 20
         assert each.refused > 0
         D = np.array([list(p.values()) for p in each.dictionary])
-        L = unpacked(each._model._factor, each.size, symmetric=False)
+        L = unpacked(each._model.model.factor, each.size, symmetric=False)
         np.testing.assert_allclose(L @ L.T, RBF(3.0)(D), atol=1e-12)
         np.testing.assert_allclose(each.predict_many(X), X[:, 0] ** 2, atol=1e-4)
     assert KRLS(RBF(1.0), threshold=0.1).refused == 0
@@ -195,7 +197,7 @@ def test_the_pivots_stay_above_what_the_documentation_says(length_scale: float) 
     X = np.random.default_rng(8).uniform(-1.0, 1.0, (500, 1))
     model = KRLS(RBF(length_scale), threshold=0.0)
     model.learn_many(X, X[:, 0] ** 2)
-    pivots = np.diagonal(unpacked(model._model._factor, model.size, symmetric=False)) ** 2
+    pivots = np.diagonal(unpacked(model._model.model.factor, model.size, symmetric=False)) ** 2
     assert (pivots > np.arange(1, model.size + 1) / 1e14).all()
     assert model.size < 40
 
@@ -213,7 +215,7 @@ def test_exact_duplicates_never_join_twice() -> None:
 
 
 def array_bytes(model: Recursion) -> int:
-    return sum(value.nbytes for value in vars(model).values() if isinstance(value, np.ndarray))
+    return sum(value.nbytes for value in vars(model.model).values() if isinstance(value, np.ndarray))
 
 
 def test_memory_is_bounded_and_constant() -> None:

@@ -72,7 +72,7 @@ def test_predict_many_is_predict_one(name: str, data: Any) -> None:
     test = fields["Xtest"]
     one = np.array([model.predict_one(dict(enumerate(x))) for x in test.tolist()])
     # |f(x)| <= ‖w‖ √k(x, x), and a whitened column is good to ε √cond(K): what two orders of summation may differ by
-    norm = np.linalg.norm(model._model._weights) * math.sqrt(model.kernel.diagonal(test).max())
+    norm = np.linalg.norm(model._model.model.weights) * math.sqrt(model.kernel.diagonal(test).max())
     rounding = np.finfo(float).eps * math.sqrt(PIVOT_LIMIT) * norm
     tolerance = 1e-8 * np.abs(one).max() + (rounding if name == "poly3_inputs_x100" else 0.0)
     np.testing.assert_allclose(model.predict_many(test), one, rtol=0.0, atol=tolerance)

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 from reference import JIT, Filter, Projection, importances, least_squares, marginalize, packed, unpacked
 
+from streamkernel import kernels
+from streamkernel.core import pruning, symmetric
 from streamkernel.core import whitened as core
-from streamkernel.core.blocks import BLOCK
-from streamkernel.core.triangular import packed_length
+from streamkernel.core.model import NO_LIMIT, Model
+from streamkernel.learners import storage
+from streamkernel.learners.forms import Dictionary
 
 pytestmark = pytest.mark.core
 
@@ -20,43 +23,40 @@ STEPS = 120 if JIT else 24
 
 
 class State:
-    """The arrays of `core.whitened`, fed with columns of a given matrix of similarities."""
+    """A model without a kernel, fed with columns of a given matrix of similarities."""
 
     def __init__(
         self, capacity: int, threshold: float = 0.0, ridge: float = 0.0, forgetting: float = 1.0, walk: bool = False
     ) -> None:
-        self.factor, self.covariance = np.zeros(packed_length(capacity)), np.zeros(packed_length(capacity))
-        self.vectors = np.zeros((core.COLUMN + 2, capacity))
-        self.weights = np.zeros((2, capacity))
-        self.scalars = np.zeros(core.N_SCALARS)
-        self.scalars[core.THRESHOLD], self.scalars[core.RIDGE] = threshold, ridge
-        self.scalars[core.FORGETTING], self.scalars[core.WALK] = forgetting, walk
-        self.scalars[core.MAX_SIZE] = math.inf
-        self.scalars[core.PENDING_SCALE] = 1.0
+        compiled = kernels.Constant(1.0).compile(())
+        self.model = storage.allocate(Dictionary(), compiled, 0, capacity, 2, Model.new_numbers())
+        self.model.threshold, self.model.ridge, self.model.forgetting = threshold, ridge, forgetting
+        self.model.forget, self.model.max_size, self.model.pending_scale = int(walk), NO_LIMIT, 1.0
+        self.factor, self.covariance, self.weights = self.model.factor, self.model.covariance, self.model.weights
         self.indices: list[int] = []
 
     @property
     def size(self) -> int:
-        return int(self.scalars[core.SIZE])
+        return self.model.size
 
     def project(self, K: Any, t: int) -> float:
-        self.vectors[core.COLUMN, : self.size + 1] = [*K[self.indices, t], K[t, t]]
-        return float(core.project(self.factor, self.vectors, self.scalars))
+        self.model.column[: self.size + 1] = [*K[self.indices, t], K[t, t]]
+        return float(core.project(self.model))
 
     def means(self) -> Any:
-        return self.weights[:, : self.size] @ self.vectors[core.PROJECTION, : self.size]
+        return self.weights[:, : self.size] @ self.model.projection[: self.size]
 
     def learn(self, K: Any, t: int, y: Any, noise: float = 1.0) -> bool:
         residual = self.project(K, t)
-        errors = np.asarray(y) - self.means()
+        self.model.errors[:] = np.asarray(y) - self.means()
         before = self.size
-        core.learn(self.factor, self.covariance, self.vectors, self.weights, self.scalars, residual, errors, noise)
+        core.learn(self.model, residual, noise)
         if self.size > before:
             self.indices.append(t)
         return self.size > before
 
     def settle(self) -> Any:
-        core.settle(self.covariance, self.vectors, self.scalars)
+        core.settle(self.model)
         return unpacked(self.covariance, self.size, symmetric=True)
 
 
@@ -78,7 +78,7 @@ def test_sweep(size: int, scale: float, diagonal: float) -> None:
     pending, direction = np.zeros((2, capacity))
     pending[:size], direction[:size] = rng.standard_normal((2, size)) * 0.3
     matrix, out = packed(P, capacity, symmetric=True), np.full(capacity, 5.0)
-    core.sweep(matrix, size, pending, scale, diagonal, direction, out)
+    symmetric.sweep(matrix, size, pending, scale, diagonal, direction, out)
     expected = scale * (P - np.outer(pending[:size], pending[:size])) + diagonal * np.eye(size)
     got = unpacked(matrix, size, symmetric=True)
     np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
@@ -93,7 +93,7 @@ def test_quadratic(size: int) -> None:
     P = P @ P.T
     direction = np.zeros(8 * (size // 8 + 1))
     direction[:size] = rng.standard_normal(size)
-    value = core.quadratic(packed(P, len(direction), symmetric=True), size, direction)
+    value = symmetric.quadratic(packed(P, len(direction), symmetric=True), size, direction)
     assert value == pytest.approx(direction[:size] @ P @ direction[:size], rel=1e-12)
 
 
@@ -105,12 +105,12 @@ def test_projection_and_residual(seed: int) -> None:
         residual = state.project(K, t)
         assert residual == pytest.approx(expected.residuals[t], rel=1e-8, abs=1e-12)
         size = state.size
-        np.testing.assert_allclose(state.vectors[core.PROJECTION, :size], expected.Z[t, :size], rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(state.model.projection[:size], expected.Z[t, :size], rtol=1e-9, atol=1e-11)
         state.learn(K, t, Y[t])
         assert state.size == expected.sizes[t]
     assert state.indices == expected.indices
     np.testing.assert_allclose(unpacked(state.factor, state.size, symmetric=False), expected.L, rtol=1e-9, atol=1e-11)
-    assert state.scalars[core.TRACE] == pytest.approx(np.trace(K[np.ix_(state.indices, state.indices)]), rel=1e-12)
+    assert state.model.trace == pytest.approx(np.trace(K[np.ix_(state.indices, state.indices)]), rel=1e-12)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 1e-3, 2.0])
@@ -148,11 +148,11 @@ def test_forgetting_is_the_dense_filter(ridge: float, walk: bool, forgetting: fl
             scale = np.abs(dense.mean).max(initial=0.0)
             np.testing.assert_allclose(state.weights[output, :m], dense.mean, rtol=1e-8, atol=1e-8 * scale)
         state.project(K, (7 * t) % STEPS)
-        z = state.vectors[core.PROJECTION, :m]
-        explained = core.explained_variance(state.covariance, state.vectors, state.scalars)
+        z = state.model.projection[:m]
+        explained = core.unlearned_variance(state.model)
         assert explained == pytest.approx(z @ filters[0].P @ z, rel=1e-8, abs=1e-12)
     np.testing.assert_allclose(state.settle(), filters[0].P, rtol=1e-8, atol=1e-10 * np.abs(filters[0].P).max())
-    assert state.scalars[core.IS_PENDING] == 0.0
+    assert state.model.is_pending == 0.0
 
 
 def test_settling_changes_nothing_that_is_seen() -> None:
@@ -182,7 +182,7 @@ def test_remove_marginalizes_and_keeps_the_padding_clean(seed: int, ridge: float
         L = unpacked(state.factor, m, symmetric=False)
         index = int(rng.integers(m))
         keep = [i for i in range(m) if i != index]
-        core.remove(state.factor, state.covariance, state.vectors, state.weights, state.scalars, index)
+        pruning.remove(state.model, index)
         state.indices.pop(index)
         factor, first, expected = marginalize(L, w[0], P, keep)
         got = unpacked(state.covariance, m - 1, symmetric=True)
@@ -190,9 +190,9 @@ def test_remove_marginalizes_and_keeps_the_padding_clean(seed: int, ridge: float
         np.testing.assert_allclose(state.weights[0, : m - 1], first, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(got, expected, rtol=1e-8, atol=1e-10 * np.abs(expected).max())
         np.testing.assert_array_equal(state.covariance, packed(got, state.weights.shape[1], symmetric=True))
-        for row in (*state.weights, state.vectors[core.RECIPROCALS], state.vectors[core.PENDING]):
+        for row in (*state.weights, state.model.reciprocals, state.model.pending):
             np.testing.assert_array_equal(row[m - 1 : 8 * ((m + 7) // 8)], 0.0)
-        assert state.scalars[core.TRACE] == pytest.approx(np.trace(factor @ factor.T), rel=1e-10)
+        assert state.model.trace == pytest.approx(np.trace(factor @ factor.T), rel=1e-10)
         # and the stream goes on
         t = int(rng.integers(STEPS))
         state.learn(K, t, Y[t])
@@ -211,11 +211,9 @@ def test_least_important_is_the_brute_force_choice_through_many_removals() -> No
             L = unpacked(state.factor, m, symmetric=False)
             P = unpacked(state.covariance, m, symmetric=True)
             scores = importances(L, P, state.weights[:, :m])
-            workspace = np.zeros((2, state.vectors.shape[1] * BLOCK))
-            arrays = (state.factor, state.covariance, state.vectors, state.weights, state.scalars)
-            index = int(core.least_important(*arrays, *workspace))
+            index = int(pruning.least_important(storage.with_blocks(state.model)))
             assert scores[index] <= scores.min() * (1.0 + 1e-6)
-            core.remove(state.factor, state.covariance, state.vectors, state.weights, state.scalars, index)
+            pruning.remove(state.model, index)
             state.indices.pop(index)
             pruned += 1
     assert pruned > limit
@@ -235,7 +233,7 @@ def test_the_condition_guard_refuses_and_counts() -> None:
     state = State(16, threshold=0.0)
     state.learn(nearly, 0, [1.0, 1.0])
     assert not state.learn(nearly, 1, [1.0, 1.0])
-    assert state.scalars[core.REFUSED] == 1.0
+    assert state.model.refused == 1.0
 
 
 def test_inflation_pauses_where_nothing_is_learned() -> None:

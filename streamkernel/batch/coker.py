@@ -309,7 +309,7 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         names, models = tuple(feature_names(self)), []
         for kernel in self.kernels_:
             stream = KRR(kernel + bias, ridge=float(self.ridge), threshold=threshold, max_size=max_size)
-            stream._run(names, self.X_fit_, self._targets)
+            stream.learn_rows(names, self.X_fit_, self._targets)
             models.append(stream)
         start = tuple(self.weights_.tolist())
         own: dict[str, Any] = {"weighting": "coker", "power": float(self.r), "initial_weights": start}

@@ -353,7 +353,7 @@ class _Heteroscedastic(RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[
             noise_ridge=0.25 * self.ridge_noise,
             max_size=max_size,
         )
-        stream._run(names, samples, self._targets)
+        stream.learn_rows(names, samples, self._targets)
         return stream
 
 

@@ -267,7 +267,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 stream = IKAAR(iterations=self.iterations, **own)
             case "ckaar":
                 stream = CKAAR(control=self.control, **own)
-        stream._run(self._features, self.X_fit_, self._targets - self.mean_)
+        stream.learn_rows(self._features, self.X_fit_, self._targets - self.mean_)
         if not self.center:
             return stream
         shift, back = functools.partial(operator.add, -self.mean_), functools.partial(operator.add, self.mean_)

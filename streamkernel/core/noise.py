@@ -11,41 +11,33 @@ is s²r(x), s² estimated from the standardized errors. ζ(x) = w_ζ'z has weigh
 speaking for more than a few samples, in ζ, in s² and in the mean. Cawley, Talbot, Foxall, Dorling & Mandic (2004) in
 recursive form.
 
-`weights[0]` are those of the mean, `weights[1]` those of ζ; `second` is S, packed.
+`weights[0]` are those of the mean, `weights[1]` those of ζ; `noise_covariance` is S.
 """
 
 from __future__ import annotations
 
 import math
 
+from .forgetting import passing
 from .jit import jit, part
-from .stream import BAD_TARGET, FULL, JOINED, LARGEST_SQUARE, LEARNED, NO_ROOM, account, present, relative_variance
-from .triangular import dot, rotate_symmetric, row_start
-from .types import Matrix, Program, Vector
-from .whitened import (
-    COSINES,
-    FORGETTING,
-    GAIN,
-    MAX_SIZE,
-    NOISE_CAP,
-    NOISE_DIAGONAL,
-    NOISE_PENDING,
-    NOISE_RIDGE,
-    NOISE_SCALE,
-    NOISE_SUM,
-    NOISE_WEIGHT,
-    PROJECTION,
-    SINES,
-    SIZE,
-    WALK,
-    explained_variance,
-    learn,
-    least_important,
-    project,
-    remove,
-    settle,
-    sweep,
+from .model import Batch, Model
+from .pruning import prune
+from .stream import (
+    BAD_TARGET,
+    FULL,
+    JOINED,
+    LEARNED,
+    NO_ROOM,
+    account,
+    function_variance,
+    learn_each,
+    predict_errors,
+    present,
 )
+from .symmetric import sweep
+from .triangular import dot, row_start
+from .types import Table
+from .whitened import learn, project, unlearned_variance
 
 ERROR_VARIANCE = 2.0
 LARGEST_LOGARITHM = 30.0  # of the relative noise variance, either way
@@ -66,154 +58,93 @@ def _mode(variance: float, square: float) -> float:
     return d
 
 
-@jit
-def learn_one(
-    program: Program,
-    parameters: Vector,
-    points: Matrix,
-    factor: Vector,
-    covariance: Vector,
-    vectors: Matrix,
-    weights: Matrix,
-    scalars: Vector,
-    inputs: Vector,
-    second: Vector,
-) -> int:
-    """Learn one sample, mean and noise; the contract of `stream.learn_one` with [noise, target, unused, features...].
-
-    Requires: a positive ridge.
-    """
-    if scalars[SIZE] + 2 > points.shape[1]:
+@part
+def step(model: Model) -> int:
+    """Learn the sample in `inputs`, mean and noise; the contract of `stream.learn_one`. Requires: a positive ridge."""
+    if model.size + 2 > model.points.shape[1]:
         return NO_ROOM
-    status = present(program, parameters, points, vectors, scalars, inputs[3:])
+    status = present(model, model.x)
     if status < 0:
         return status
-    size = int(scalars[SIZE])
-    residual = project(factor, vectors, scalars)
-    projection = vectors[PROJECTION]
-    logarithm = min(max(dot(weights[1], projection, size), -LARGEST_LOGARITHM), LARGEST_LOGARITHM)
-    noise = inputs[0] * math.exp(logarithm)
-    target = inputs[1]
-    error = target - dot(weights[0], projection, size)
-    if not (math.isfinite(error * error) and target * target <= LARGEST_SQUARE):
+    residual = project(model)
+    logarithm = min(max(dot(model.weights[1], model.projection, model.size), -LARGEST_LOGARITHM), LARGEST_LOGARITHM)
+    noise = model.inputs[0] * math.exp(logarithm)
+    squares = predict_errors(model)
+    if not math.isfinite(squares):
         return BAD_TARGET
-    inputs[1] = error
-    level = scalars[NOISE_SUM] / scalars[NOISE_WEIGHT] if scalars[NOISE_WEIGHT] >= SETTLING else 0.0
-    limit = scalars[NOISE_CAP] * level
+    error = model.errors[0]
+    level = model.noise_sum / model.noise_weight if model.noise_weight >= SETTLING else 0.0
+    limit = model.noise_cap * level
     if limit > 0.0 and error * error > limit * noise:
         # As much noise as makes this error one at the cap: the outlier is learned with the weight that this leaves it.
-        known = relative_variance(residual, explained_variance(covariance, vectors, scalars), scalars)
+        known = function_variance(model, residual, unlearned_variance(model))
         noise = max(noise, error * error / limit - known)
-    joined, explained = learn(factor, covariance, vectors, weights[:1], scalars, residual, inputs[1:2], noise)
-    relative = relative_variance(residual, explained, scalars)
+    joined, unlearned = learn(model, residual, noise)
+    model.relative_variance = function_variance(model, residual, unlearned)
     square = 1.0
     if level > 0.0:
-        square = min(error * error / (level * (noise + relative)), scalars[NOISE_CAP])
-    _learn_noise(vectors, weights, scalars, second, square, joined)
-    inputs[0] = relative
-    account(target * target, inputs, 1, noise, scalars)
+        square = min(error * error / (level * (noise + model.relative_variance)), model.noise_cap)
+    _learn_noise(model, square, joined)
+    account(model, squares, noise)
     if joined:
-        return FULL if scalars[SIZE] > scalars[MAX_SIZE] else JOINED
+        return FULL if model.size > model.max_size else JOINED
     return LEARNED
 
 
 @part
-def _learn_noise(
-    vectors: Matrix, weights: Matrix, scalars: Vector, second: Vector, square: float, joined: bool
-) -> None:
+def _learn_noise(model: Model, square: float, joined: bool) -> None:
     """Take a squared standardized error into ζ; the projection has been extended where the sample joined."""
-    size = int(scalars[SIZE])
-    projection, gain, pending = vectors[PROJECTION], vectors[GAIN], vectors[NOISE_PENDING]
+    size, covariance, projection = model.size, model.noise_covariance, model.projection
+    gain, pending, row = model.gain, model.noise_pending, model.weights[1]
     if joined:
-        second[row_start(size - 1) + size - 1] = 1.0 / scalars[NOISE_RIDGE]
-    sweep(second, size, pending, scalars[NOISE_SCALE], scalars[NOISE_DIAGONAL], projection, gain)
+        covariance[row_start(size - 1) + size - 1] = 1.0 / model.noise_ridge
+    sweep(covariance, size, pending, model.noise_scale, model.noise_diagonal, projection, gain)
     variance = dot(projection, gain, size)
-    step = _mode(variance, square) / variance if variance > 0.0 else 0.0
+    step_length = _mode(variance, square) / variance if variance > 0.0 else 0.0
     normalized = 1.0 / math.sqrt(variance + ERROR_VARIANCE)
-    row = weights[1]
     for i in range(size):
-        row[i] += step * gain[i]
+        row[i] += step_length * gain[i]
         pending[i] = gain[i] * normalized
-    keep = scalars[FORGETTING]
-    scalars[NOISE_SCALE], scalars[NOISE_DIAGONAL] = 1.0, 0.0
-    if keep < 1.0:
-        scalars[NOISE_DIAGONAL] = (1.0 - keep) / scalars[NOISE_RIDGE]
-        if scalars[WALK] == 0.0:
-            scalars[NOISE_SCALE] = keep
+    model.noise_scale, model.noise_diagonal = 1.0, 0.0
+    if model.forgetting < 1.0:
+        scale, diagonal, shrinkage = passing(model.forget, model.forgetting, model.noise_ridge)
+        model.noise_scale, model.noise_diagonal = scale, diagonal
+        if shrinkage != 1.0:
             for i in range(size):
-                row[i] *= math.sqrt(keep)
+                row[i] *= shrinkage
 
 
 @jit
-def settle_noise(vectors: Matrix, scalars: Vector, second: Vector) -> None:
+def settle_noise(model: Model) -> None:
     """Apply what is pending to S."""
-    direction, pending = vectors[COSINES], vectors[NOISE_PENDING]
+    direction, pending = model.cosines, model.noise_pending
     direction[:] = 0.0
-    size = int(scalars[SIZE])
-    sweep(second, size, pending, scalars[NOISE_SCALE], scalars[NOISE_DIAGONAL], direction, vectors[GAIN])
+    sweep(model.noise_covariance, model.size, pending, model.noise_scale, model.noise_diagonal, direction, model.gain)
     pending[:] = 0.0
-    scalars[NOISE_SCALE], scalars[NOISE_DIAGONAL] = 1.0, 0.0
+    model.noise_scale, model.noise_diagonal = 1.0, 0.0
 
 
 @jit
-def prune(
-    program: Program,
-    parameters: Vector,
-    points: Matrix,
-    factor: Vector,
-    covariance: Vector,
-    vectors: Matrix,
-    weights: Matrix,
-    scalars: Vector,
-    inputs: Vector,
-    second: Vector,
-    block: Vector,
-    products: Vector,
-) -> None:
-    """Drop the point that matters least to the mean, from both recursions."""
-    settle(covariance, vectors, scalars)
-    size = int(scalars[SIZE])
-    settle_noise(vectors, scalars, second)
-    index = least_important(factor, covariance, vectors, weights[:1], scalars, block, products)
-    remove(factor, covariance, vectors, weights, scalars, index)
-    rotate_symmetric(second, size, index, vectors[COSINES], vectors[SINES])
-    for r in range(points.shape[0]):
-        row = points[r]
-        for j in range(index, size - 1):
-            row[j] = row[j + 1]
+def learn_one(table: Table) -> int:
+    """Learn the sample in `inputs`; the contract of `stream.learn_one`."""
+    return step(Model(table))
 
 
 @jit
-def learn_many(
-    program: Program,
-    parameters: Vector,
-    points: Matrix,
-    factor: Vector,
-    covariance: Vector,
-    vectors: Matrix,
-    weights: Matrix,
-    scalars: Vector,
-    inputs: Vector,
-    second: Vector,
-    samples: Matrix,
-    targets: Matrix,
-    noise: Vector,
-    start: int,
-    errors: Matrix,
-    relative: Vector,
-    sizes: Vector,
-) -> tuple[int, int]:
+def shrink(table: Table) -> int:
+    """Drop the point that matters least to the mean, from both recursions; return its place."""
+    model = Model(table)
+    settle_noise(model)
+    return prune(model)
+
+
+@jit
+def is_calm(model: Model, remaining: int) -> bool:
+    """Never: what a sample teaches about the noise changes how the next one is learned."""
+    return False
+
+
+@jit
+def learn_many(table: Table, batch: Table, start: int) -> tuple[int, int]:
     """Learn the samples from `start` on; the contract of `stream.learn_many`."""
-    while start < len(samples):
-        inputs[0], inputs[1] = noise[start], targets[start, 0]
-        for r in range(points.shape[0]):
-            inputs[3 + r] = samples[start, r]
-        status = learn_one(program, parameters, points, factor, covariance, vectors, weights, scalars, inputs, second)
-        if status < 0 or status == NO_ROOM:
-            return start, status
-        relative[start], errors[start, 0] = inputs[0], inputs[1]
-        sizes[start] = min(scalars[SIZE], scalars[MAX_SIZE])
-        start += 1
-        if status == FULL:
-            return start, FULL
-    return start, LEARNED
+    return learn_each(step, is_calm, Model(table), Batch(batch), start)

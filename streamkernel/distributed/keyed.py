@@ -20,7 +20,6 @@ from river import base
 from .. import checks, kernels
 from ..checkpoint import Checkpointed, CheckpointError, Functions, dumps, loads
 from ..checks import constructor_arguments
-from ..core import whitened
 from ..learners.base import StreamingRegressor
 
 
@@ -168,13 +167,8 @@ class Models:
         limit = self._limit
         if not _is_bounded(model) or model.max_size == limit:
             return model
-        state = model._get_state()
-        state["scalars"][whitened.MAX_SIZE] = float("inf") if limit is None else float(limit)
-        limited = type(model)(**{**constructor_arguments(model), "max_size": limit})
-        limited._set_state(state)
-        while limit is not None and limited.size > limit:
-            limited._model._shrink()
-        return limited
+        model.limit(limit)
+        return model
 
 
 def restore(key: Any, data: bytes, functions: Functions, features: Collection[str]) -> Any:
@@ -206,7 +200,7 @@ def custom_functions(model: Any) -> dict[str, Any]:
 
 
 def _check_features(what: str, model: Any, features: Collection[str]) -> None:
-    unknown = set(model._model.names).difference(features) if isinstance(model, StreamingRegressor) else set()
+    unknown = set(model.features).difference(features) if isinstance(model, StreamingRegressor) else set()
     if unknown:
         raise ValueError(
             f"{what} knows the features {sorted(map(str, unknown))}, which are not among "
@@ -215,7 +209,7 @@ def _check_features(what: str, model: Any, features: Collection[str]) -> None:
 
 
 def _is_bounded(model: Any) -> bool:
-    return isinstance(model, StreamingRegressor) and model._learning is None and _has_limit(type(model))
+    return isinstance(model, StreamingRegressor) and not model.learns_kernel and _has_limit(type(model))
 
 
 @functools.cache

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
+from . import leading
 from .base import StreamingRegressor
-from .recursion import Recursion
 
 
 class Bank:
@@ -35,28 +35,34 @@ class Bank:
         self._groups: list[tuple[int, list[int]]] = []
         for i, expert in enumerate(self.experts):
             for leader, followers in self._groups:
-                alike = expert._learning is None and self.experts[leader]._learning is None
-                if alike and expert._model.can_follow(self._model(leader)):
-                    expert._model.follow(self._model(leader))
+                other = self.experts[leader]
+                has_own_kernel = expert.learns_kernel or other.learns_kernel
+                if not has_own_kernel and leading.can_follow(expert.recursion, other.recursion):
                     followers.append(i)
                     break
             else:
                 self._groups.append((i, []))
+        for leader, followers in self._groups:
+            self._share(leader, followers)
 
-    def _model(self, index: int) -> Recursion:
-        return self.experts[index]._model
+    def _share(self, leader: int, followers: list[int]) -> None:
+        for i in followers:
+            self.experts[i].recursion.share(self.experts[leader].recursion.model)
 
     def moments(self, x: Mapping[Feature, Any]) -> tuple[Vector, Vector]:
         """The mean and the variance that each expert predicts."""
         results = np.empty((2, len(self.experts)))
         for leader, followers in self._groups:
-            model = self._model(leader)
-            results[:, leader] = self.experts[leader]._moments(*model.predict_variance(x))
-            known = all(name in model.names for name in x)  # a new feature is tried on a copy, which nobody can follow
+            expert = self.experts[leader]
+            results[:, leader] = expert.predict_moments(x)
+            # A sample with new features is tried on another model, which nobody can follow.
+            is_led = bool(followers) and expert.recursion.knows(x)
             for i in followers:
-                own = self._model(i)
-                parts = own.predict_followed(model) if known else own.predict_variance(x)
-                results[:, i] = self.experts[i]._moments(*parts)
+                own = self.experts[i]
+                if is_led:
+                    results[:, i] = own.moments(*leading.predict_followed(own.recursion, expert.recursion))
+                else:
+                    results[:, i] = own.predict_moments(x)
         return results[0], results[1]
 
     def learn(self, x: Mapping[Feature, Any], y: float, w: float) -> None:
@@ -66,36 +72,32 @@ class Bank:
 
     def _learn_group(self, leader: int, followers: list[int], x: Mapping[Feature, Any], y: float, w: float) -> None:
         if followers:
-            self._model(leader).lead([self._model(i) for i in followers], x, y, w)
+            recursions = [self.experts[i].recursion for i in followers]
+            leading.learn_together(self.experts[leader].recursion, recursions, x, y, w)
         else:
             self.experts[leader].learn_one(x, y, w)
-
-    def _follow(self, leader: int, followers: list[int]) -> None:
-        for i in followers:
-            self._model(i).follow(self._model(leader))
 
     def relax(self, limit: int) -> None:
         """Double the threshold of a dictionary from which points have left `limit` times: removals take longest."""
         for leader, followers in self._groups:
-            model = self._model(leader)
+            model = self.experts[leader].recursion.model
             if model.pruned and model.pruned % limit == 0 and model.since_joined == 0:
                 for i in (leader, *followers):
-                    self._model(i).threshold *= 2.0
+                    self.experts[i].recursion.model.threshold *= 2.0
 
-    def learn_many(self, names: tuple[Feature, ...], samples: Matrix, targets: Vector, weights: Vector) -> None:
+    def learn_many(self, names: tuple[Feature, ...], rows: Matrix, targets: Vector, weights: Vector) -> None:
         """Let every expert, which must be new, learn samples in order."""
         for leader, followers in self._groups:
-            model = self._model(leader)
-            model.learn_many(names, samples, targets[:, None], weights)
-            if followers and model.pruned:
+            expert = self.experts[leader]
+            expert.recursion.learn_many(names, rows, targets[:, None], weights)
+            if followers and expert.recursion.pruned:
                 # Each would have dropped other points: learn together, and let the leader decide.
-                self.experts[leader]._model = model.renewed(model.kernel)
-                self._follow(leader, followers)
-                for row, target, w in zip(samples.tolist(), targets.tolist(), weights.tolist(), strict=True):
+                expert.renew()
+                self._share(leader, followers)
+                for row, target, w in zip(rows.tolist(), targets.tolist(), weights.tolist(), strict=True):
                     self._learn_group(leader, followers, dict(zip(names, row, strict=True)), target, w)
                 continue
             for i in followers:
-                own = self.experts[i]._model
-                self.experts[i]._model = own.renewed(own.kernel)  # with arrays of its own
-                self._model(i).learn_many(names, samples, targets[:, None], weights)
-            self._follow(leader, followers)
+                self.experts[i].renew()  # with arrays of its own
+                self.experts[i].recursion.learn_many(names, rows, targets[:, None], weights)
+            self._share(leader, followers)

@@ -18,7 +18,7 @@ from .. import checks
 from ..checkpoint import Checkpointed
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
-from . import dictionary
+from . import reading
 from .kernel_learning import KernelLearning, thetas
 from .recursion import Recursion
 
@@ -26,6 +26,7 @@ from .recursion import Recursion
 class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
     """A kernel regressor that learns sample by sample."""
 
+    max_size: int | None
     _model: Recursion
     _learning: KernelLearning | None = None
 
@@ -78,18 +79,22 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         model = self._knowing(x)
         if not with_dist and self._shrinkage(0.0) is None:
             return model.predict(x)
-        mean, variance = self._moments(*model.predict_variance(x))
+        mean, variance = self.moments(*model.predict_variance(x))
         return gaussian(mean, variance) if with_dist else mean
+
+    def predict_moments(self, x: Mapping[Feature, Any]) -> tuple[float, float]:
+        """Mean and variance of the predictive distribution of the target of `x`."""
+        return self.moments(*self._knowing(x).predict_variance(x))
 
     def _knowing(self, names: Iterable[Feature]) -> Recursion:
         """The model; where it learns its kernel, one that has scales for all of these features."""
         return self._model if self._learning is None else self._learning.knowing(self._model, names)
 
-    def _moments(self, mean: float, residual: float, explained: float) -> tuple[float, float]:
+    def moments(self, mean: float, residual: float, unlearned: float) -> tuple[float, float]:
         """Mean and variance of the prediction, from what `Recursion.predict_variance` returns."""
         model = self._model
-        factor = self._shrinkage(model.relative_variance(residual, explained))
-        return mean if factor is None else float(mean * factor), predictive_variance(model, residual, explained)
+        factor = self._shrinkage(model.relative_variance(residual, unlearned))
+        return mean if factor is None else float(mean * factor), predictive_variance(model, residual, unlearned)
 
     def predict_learn_one(self, x: Mapping[Feature, Any], y: float, w: float = 1.0) -> float:
         """Learn one sample and return the prediction that `predict_one` would have made before: one solve for both."""
@@ -112,46 +117,91 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
             Weights, one for each sample.
 
         """
-        names, samples, _ = dictionary.frame(X)
-        targets = dictionary.column("y", y, len(samples))
-        weights = None if w is None else dictionary.column("w", w, len(samples))
-        if self._learning is None:
-            self._model.learn_many(names, samples, targets[:, None], weights)
-        else:
-            self._run(names, samples, targets, weights)
+        names, rows, _ = reading.frame(X)
+        targets = reading.column("y", y, len(rows))
+        self.learn_rows(names, rows, targets, None if w is None else reading.column("w", w, len(rows)))
 
     def predict_many(self, X: Any) -> Any:
         """Predict the targets of many samples: a series for a data frame, an array for an array."""
-        names, samples, data = dictionary.frame(X)
+        names, rows, data = reading.frame(X)
+        model = self._knowing(names)
         if self._shrinkage(0.0) is None:
-            means = self._knowing(names).predict_many(names, samples)[:, 0]
+            means = model.predict_many(names, rows)[:, 0]
         else:
-            plain, residuals, explained = self._model.predict_variances(names, samples)
-            means = plain[:, 0] * self._shrinkage(self._model.relative_variance(residuals, explained))
+            plain, residuals, unlearned = model.predict_variances(names, rows)
+            means = plain[:, 0] * self._shrinkage(model.relative_variance(residuals, unlearned))
         return means if data is None else utils.dataframe.to_native_series(means, name=None, like=data)
 
-    def _run(
-        self, names: tuple[Feature, ...], samples: Matrix, targets: Vector, weights: Vector | None = None
+    def learn_rows(
+        self, names: tuple[Feature, ...], rows: Matrix, targets: Vector, weights: Vector | None = None
     ) -> tuple[Vector, Vector]:
-        """Learn samples in order: the predictions made before each was learned, and the sizes after each."""
+        """Learn samples in order: the predictions made before each was learned, and the sizes after each.
+
+        Parameters
+        ----------
+        names
+            The features.
+        rows
+            Finite numbers, one row a sample, one column a feature.
+        targets
+            One for each sample.
+        weights
+            One for each sample, 1 if they are not given.
+
+        """
         if self._learning is not None:
-            predictions, sizes = np.empty(len(samples)), np.empty(len(samples))
-            spread = np.ones(len(samples)) if weights is None else weights
-            for target, weight in zip(targets.tolist(), spread.tolist(), strict=True):  # all or nothing is learned
-                dictionary.target(target)
-                dictionary.noise(weight)
-            for i, row in enumerate(samples.tolist()):
-                x = dict(zip(names, row, strict=True))
-                predictions[i], sizes[i] = self.predict_learn_one(x, float(targets[i]), float(spread[i])), self.size
-            return predictions, sizes
-        errors, relative, sizes = self._model.learn_many(names, samples, targets[:, None])
+            return self._learn_each(names, rows, targets, np.ones(len(rows)) if weights is None else weights)
+        errors, relative_variances, sizes = self._model.learn_many(names, rows, targets[:, None], weights)
         plain = targets - errors[:, 0]
-        factors = self._shrinkage(relative)
+        factors = self._shrinkage(relative_variances)
         return plain if factors is None else plain * factors, sizes
+
+    def _learn_each(
+        self, names: tuple[Feature, ...], rows: Matrix, targets: Vector, weights: Vector
+    ) -> tuple[Vector, Vector]:
+        """`learn_rows` for a model whose kernel may change after any sample."""
+        predictions, sizes = np.empty(len(rows)), np.empty(len(rows))
+        for target, weight in zip(targets.tolist(), weights.tolist(), strict=True):  # all or nothing is learned
+            reading.target(target)
+            reading.noise(weight)
+        for i, row in enumerate(rows.tolist()):
+            x = dict(zip(names, row, strict=True))
+            predictions[i], sizes[i] = self.predict_learn_one(x, float(targets[i]), float(weights[i])), self.size
+        return predictions, sizes
+
+    @property
+    def recursion(self) -> Recursion:
+        """What was learned: the least-squares model behind the predictions."""
+        return self._model
+
+    @property
+    def learns_kernel(self) -> bool:
+        """Whether the kernel is learned from the stream."""
+        return self._learning is not None
+
+    def renew(self) -> None:
+        """Forget everything that was learned."""
+        self._model = self._model.renewed(self._model.kernel)
+
+    def limit(self, max_size: int | None) -> None:
+        """Set the most points that the dictionary may have, and let those leave that are too many."""
+        checks.size("max_size", max_size)
+        self.max_size = max_size
+        self._model.limit(max_size)
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The features seen so far, in order."""
+        return self._model.names
+
+    @property
+    def noise_variance(self) -> float:
+        """σ², the variance of the noise as the errors made before learning show it."""
+        return self._model.noise_variance
 
     @property
     def size(self) -> int:
-        """The number of points in the dictionary."""
+        """The number of points in the samples."""
         return self._model.size
 
     @property
@@ -167,7 +217,7 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
     @property
     def refused(self) -> int:
         """How many novel samples were learned without joining, to keep the kernel matrix well conditioned."""
-        return self._model.refused
+        return self._model.model.refused
 
     @property
     def relevance(self) -> dict[Feature, float]:
@@ -185,11 +235,11 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         self._model.__setstate__(state)
 
 
-def predictive_variance(model: Recursion, residual: float, explained: float) -> float:
+def predictive_variance(model: Recursion, residual: float, unlearned: float) -> float:
     """σ²(1 + z'Pz) plus what the dictionary cannot see; the kernel's own prior before anything was learned."""
     if not model.seen:
         return residual
-    return model.noise_variance * (model.relative_noise + explained) + model.prior_variance * residual
+    return model.noise_variance * (model.relative_noise + unlearned) + model.prior_variance * residual
 
 
 def interval(distribution: Any, level: float) -> Any:

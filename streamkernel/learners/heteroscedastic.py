@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import checks, kernels
+from ..core.forgetting import RULES
 from .base import StreamingRegressor
+from .forms import InputNoise
 from .recursion import Recursion
 
 
@@ -71,7 +73,7 @@ class HeteroscedasticKRLS(StreamingRegressor):
         noise_ridge: float = 1.0,
         cap: float = 12.0,
         forgetting: float = 1.0,
-        forget: str = "prior",
+        forget: str = RULES[0],
         max_size: int | None = None,
     ) -> None:
         kernels.check(kernel)
@@ -80,7 +82,7 @@ class HeteroscedasticKRLS(StreamingRegressor):
         checks.number("noise_ridge", noise_ridge, low=0.0, open_low=True)
         checks.number("cap", cap, low=1.0)
         checks.number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
-        checks.choice("forget", forget, ("prior", "walk"))
+        checks.choice("forget", forget, RULES)
         checks.size("max_size", max_size)
         self.kernel = kernel
         self.threshold = threshold
@@ -90,10 +92,8 @@ class HeteroscedasticKRLS(StreamingRegressor):
         self.forgetting = forgetting
         self.forget = forget
         self.max_size = max_size
-        walk = forget == "walk"
-        self._model = Recursion(
-            kernel, threshold, ridge, forgetting, walk, max_size, noise_ridge=noise_ridge, noise_cap=cap
-        )
+        form = InputNoise(noise_ridge, cap)
+        self._model = Recursion(kernel, threshold, ridge, forgetting, forget, max_size, form=form)
 
     def _shrinkage(self, relative_variance: Any) -> None:
         return None

@@ -22,6 +22,7 @@ import numpy as np
 from .. import checks, kernels
 from ..kernels import Feature
 from .base import StreamingRegressor
+from .forms import Dictionary, Exact
 from .recursion import Recursion
 
 
@@ -40,9 +41,8 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
         if self.threshold is not None:
             checks.number("threshold", self.threshold, low=0.0)
         checks.size("max_size", self.max_size)
-        exact = self.threshold is None
-        threshold = 0.0 if self.threshold is None else self.threshold
-        self._model = Recursion(self.kernel, threshold, self.ridge, max_size=self.max_size, keep_all=exact)
+        form = Exact() if self.threshold is None else Dictionary()
+        self._model = Recursion(self.kernel, self.threshold or 0.0, self.ridge, max_size=self.max_size, form=form)
 
     def predict_all_one(
         self, x: Mapping[Feature, Any], iterations: float = 2.0, control: float = 0.5
@@ -61,8 +61,8 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
         """
         checks.number("iterations", iterations, low=0.0, open_low=True)
         checks.number("control", control, low=0.0)
-        mean, residual, explained = self._model.predict_variance(x)
-        u = self._model.relative_variance(residual, explained)
+        mean, residual, unlearned = self._model.predict_variance(x)
+        u = self._model.relative_variance(residual, unlearned)
         factors = {
             "krr": 1.0,
             "kaar": controlled(u, 1.0),
@@ -86,7 +86,7 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
 
         """
         checks.number("Y", Y, low=0.0)
-        return self._model.regularized_loss + float(Y) ** 2 * self._model.log_determinant
+        return self._model.model.regularized_loss + float(Y) ** 2 * self._model.model.log_determinant
 
 
 def iterated(u: Any, iterations: float) -> Any:
@@ -207,10 +207,10 @@ class IKAAR(_RidgeFamily):
 
     Parameters
     ----------
-    iterations
-        n, any positive number.
     kernel
         As in `KRLS`.
+    iterations
+        n, any positive number.
     ridge
         a, as in `KRR`.
     threshold
@@ -231,15 +231,15 @@ class IKAAR(_RidgeFamily):
 
     def __init__(
         self,
-        iterations: float = 2.0,
         kernel: kernels.Kernel | None = None,
+        iterations: float = 2.0,
         ridge: float = 0.1,
         threshold: float | None = 1e-3,
         max_size: int | None = None,
     ) -> None:
         checks.number("iterations", iterations, low=0.0, open_low=True)
-        self.iterations = iterations
         self.kernel = kernel
+        self.iterations = iterations
         self.ridge = ridge
         self.threshold = threshold
         self.max_size = max_size
@@ -254,10 +254,10 @@ class CKAAR(_RidgeFamily):
 
     Parameters
     ----------
-    control
-        β, not negative.
     kernel
         As in `KRLS`.
+    control
+        β, not negative.
     ridge
         a, as in `KRR`.
     threshold
@@ -278,15 +278,15 @@ class CKAAR(_RidgeFamily):
 
     def __init__(
         self,
-        control: float = 0.5,
         kernel: kernels.Kernel | None = None,
+        control: float = 0.5,
         ridge: float = 0.1,
         threshold: float | None = 1e-3,
         max_size: int | None = None,
     ) -> None:
         checks.number("control", control, low=0.0)
-        self.control = control
         self.kernel = kernel
+        self.control = control
         self.ridge = ridge
         self.threshold = threshold
         self.max_size = max_size

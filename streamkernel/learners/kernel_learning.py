@@ -27,7 +27,8 @@ import numpy as np
 from .. import criteria, kernels
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
-from . import dictionary
+from .reading import sort_names
+from .reading import target as check_target
 from .recursion import Recursion
 from .window import Window
 
@@ -77,8 +78,8 @@ class KernelLearning:
         """
         if any(name not in self.names for name in x):
             self.knowing(model, x).check(x, w)
-            for target in targets:
-                dictionary.target(target)
+            for value in targets:
+                check_target(value)
             self._adopt(model, x)
         ready = self.kind == "gradient" and model.names == self.names
         before = (model.coefficients, model.point_matrix.T.copy()) if ready else None
@@ -99,7 +100,7 @@ class KernelLearning:
 
     def _adopt(self, model: Recursion, names: Iterable[Feature]) -> Recursion:
         """Take in new features with the mean scale; the first ones with that of the model's kernel."""
-        merged = dictionary.sort_names({*self.names, *names})
+        merged = sort_names({*self.names, *names})
         if self.names:
             place = [merged.index(name) for name in self.names]
             theta, sums = np.full(len(merged), self.theta.mean()), np.zeros((2, len(merged)))

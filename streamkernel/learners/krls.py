@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import checks, kernels
+from ..core.forgetting import RULES
 from .base import StreamingRegressor
 from .kernel_learning import KernelLearning, check_kernel_learning
 from .recursion import Recursion
@@ -87,7 +88,7 @@ class KRLS(StreamingRegressor):
         threshold: float = 1e-3,
         ridge: float = 0.0,
         forgetting: float = 1.0,
-        forget: str = "prior",
+        forget: str = RULES[0],
         max_size: int | None = None,
         kernel_learning: str | None = None,
     ) -> None:
@@ -95,7 +96,7 @@ class KRLS(StreamingRegressor):
         checks.number("threshold", threshold, low=0.0)
         checks.number("ridge", ridge, low=0.0)
         checks.number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
-        checks.choice("forget", forget, ("prior", "walk"))
+        checks.choice("forget", forget, RULES)
         checks.size("max_size", max_size)
         check_kernel_learning(kernel_learning, kernel)
         self.kernel = kernel
@@ -106,7 +107,7 @@ class KRLS(StreamingRegressor):
         self.max_size = max_size
         self.kernel_learning = kernel_learning
         self._learning = KernelLearning(kernel_learning) if kernel_learning else None
-        self._model = Recursion(kernel, threshold, ridge, forgetting, forget == "walk", max_size)
+        self._model = Recursion(kernel, threshold, ridge, forgetting, forget, max_size)
 
     def _shrinkage(self, relative_variance: Any) -> None:
         return None

@@ -15,6 +15,7 @@ from river import base
 
 from .. import checks, kernels
 from ..checkpoint import Checkpointed
+from ..core.forgetting import RULES
 from ..core.types import Vector
 from ..kernels import Feature
 from .kernel_learning import KernelLearning, check_kernel_learning, thetas
@@ -77,7 +78,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         ridge: float = 0.1,
         bias: float = 1.0,
         forgetting: float = 1.0,
-        forget: str = "prior",
+        forget: str = RULES[0],
         max_size: int | None = 500,
         kernel_learning: str | None = None,
     ) -> None:
@@ -86,7 +87,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         checks.number("ridge", ridge, low=0.0, open_low=True)
         checks.number("bias", bias, low=0.0)
         checks.number("forgetting", forgetting, low=0.0, high=1.0, open_low=True)
-        checks.choice("forget", forget, ("prior", "walk"))
+        checks.choice("forget", forget, RULES)
         checks.size("max_size", max_size)
         check_kernel_learning(kernel_learning, kernel)
         self.kernel = kernel
@@ -101,7 +102,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         self._classes: list[Hashable] = []
         self._temperature = 4.0  # softmax(4 f) is about right where f is 0 or 1 with probability one half
         self._curvature = 1.0
-        self._model = Recursion(kernel, threshold, ridge, forgetting, forget == "walk", max_size, constant=bias)
+        self._model = Recursion(kernel, threshold, ridge, forgetting, forget, max_size, constant=bias)
 
     @property
     def _multiclass(self) -> bool:
@@ -160,6 +161,11 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
     def _knowing(self, x: Mapping[Feature, Any]) -> Recursion:
         """The model; where it learns its kernel, one that has scales for all features of x."""
         return self._model if self._learning is None else self._learning.knowing(self._model, x)
+
+    @property
+    def recursion(self) -> Recursion:
+        """What was learned: the least-squares model behind the decisions."""
+        return self._model
 
     @property
     def classes(self) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.types import Matrix
 from ..kernels import Feature
-from . import dictionary
+from .reading import sort_names
 
 
 class Window:
@@ -62,7 +62,7 @@ class Window:
     def append(self, x: Mapping[Feature, Any], targets: Sequence[float]) -> None:
         """Take in a sample; the oldest leaves where there are too many."""
         if any(name not in self.names for name in x):
-            self._adopt(dictionary.sort_names({*self.names, *x}))
+            self._adopt(sort_names({*self.names, *x}))
         if self._last == len(self._rows):
             count = len(self)
             self._rows[:count], self._targets[:count] = self.samples.copy(), self.targets.copy()

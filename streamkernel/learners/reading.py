@@ -86,6 +86,21 @@ def noise(weight: Any) -> float:
     return 1.0 / result
 
 
+def check_targets(values: Matrix) -> None:
+    """Raise an error where one of these finite targets cannot be learned."""
+    if np.abs(values).max(initial=0.0) > LARGEST_TARGET:
+        target(float(values.flat[np.abs(values).argmax()]))
+
+
+def noises(weights: Vector | None, count: int) -> Vector:
+    """The relative noise variances of samples with these finite weights, 1 without any."""
+    if weights is None:
+        return np.ones(count)
+    for weight in weights[~(weights > SMALLEST_WEIGHT)][:1]:
+        noise(float(weight))
+    return 1.0 / weights
+
+
 def frame(X: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
     """The column names, the numbers and the narwhals frame (None for an array) of what `learn_many` takes."""
     if isinstance(X, np.ndarray | list | tuple):

@@ -1,0 +1,149 @@
+"""The arrays of a model: how they are laid out, how they grow, and who shares them.
+
+A `Model` holds the addresses of its arrays, so arrays are never exchanged under it: every change of shape is a new
+`Model`, made here, into which the state is carried over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.blocks import BLOCK
+from ..core.jit import plain
+from ..core.model import Model
+from ..core.triangular import PANEL, packed_length, row_start
+from ..core.types import Matrix, Vector
+from ..kernels import Compiled
+from .forms import Form
+
+FIRST_CAPACITY = 2 * PANEL
+
+# What is kept of a model besides its numbers: one row a point, and packed matrices.
+STATE_VECTORS = ("reciprocals", "pending", "noise_pending", "coefficient_variances", "similarities")
+STATE_MATRICES = ("factor", "covariance", "noise_covariance")
+_WORK_VECTORS = ("projection", "gain", "cosines", "sines")
+_BLOCKS = ("block", "products", "rows", "innovations")
+
+
+def aligned(*shape: int) -> Matrix:
+    """Zeros whose first element lies on a cache line, so that vector loads do not cross one."""
+    size = math.prod(shape)
+    memory = np.zeros(size + PANEL)
+    skip = (-memory.ctypes.data // memory.itemsize) % PANEL
+    return memory[skip : skip + size].reshape(shape)
+
+
+def used_length(size: int) -> int:
+    """The number of elements that a packed matrix of `size` rows uses."""
+    return packed_length(-(-size // PANEL) * PANEL)
+
+
+def unpack(packed: Vector, size: int) -> Matrix:
+    """The lower triangle of a packed matrix, dense."""
+    dense = np.zeros((size, size))
+    for i in range(size):
+        start = plain(row_start)(i)
+        dense[i, : i + 1] = packed[start : start + i + 1]
+    return dense
+
+
+def pack(dense: NDArray[Any], packed: Vector, symmetric: bool) -> None:
+    """Write a dense lower triangular or symmetric matrix in packed form."""
+    for i in range(len(dense)):
+        start = plain(row_start)(i)
+        width = min(len(dense), PANEL * (i // PANEL + 1)) if symmetric else i + 1
+        packed[start : start + width] = dense[i, :width]
+
+
+def allocate(
+    form: Form, compiled: Compiled, features: int, capacity: int, outputs: int, numbers: NDArray[np.int64]
+) -> Model:
+    """A model with room for `capacity` points of so many features, all zero but for its numbers."""
+    rows = [*STATE_VECTORS, *_WORK_VECTORS]
+    # One allocation: vectors that are used together lie together, and the stack's lowest row is the column.
+    vectors = aligned(len(rows) + compiled.stack_rows, capacity)
+    packed = packed_length(capacity)
+    means = aligned(outputs + form.has_noise)
+    return Model.build(
+        numbers,
+        points=aligned(features, capacity),
+        factor=aligned(packed),
+        covariance=aligned(packed if form.has_covariance else 0),
+        noise_covariance=aligned(packed if form.has_noise else 0),
+        weights=aligned(len(means), capacity),
+        means=means,
+        errors=aligned(outputs),
+        **dict(zip(rows, vectors, strict=False)),
+        **_kernel_arrays(compiled, vectors[len(rows) :]),
+        **_inputs(outputs, features),
+        **_no_blocks(),
+    )
+
+
+def _kernel_arrays(compiled: Compiled, stack: Matrix) -> dict[str, Any]:
+    return {
+        "program": compiled.program,
+        "parameters": compiled.parameters,
+        "stack": stack,
+        "column": stack[0],
+    }
+
+
+def _inputs(outputs: int, features: int) -> dict[str, Any]:
+    inputs = np.zeros(1 + outputs + features)
+    return {"inputs": inputs, "targets": inputs[1 : 1 + outputs], "x": inputs[1 + outputs :]}
+
+
+def _no_blocks() -> dict[str, Any]:
+    return {"block": aligned(0), "products": aligned(0), "rows": aligned(0, 0), "innovations": aligned(0, 0)}
+
+
+def carry(old: Model, new: Model, rows: Sequence[int | None]) -> None:
+    """Bring the state of one model into another; row r of its points was row rows[r], None one that is new."""
+    size, used, outputs = old.size, used_length(old.size), min(len(old.weights), len(new.weights))
+    for r, source in enumerate(rows):
+        if source is not None:
+            new.points[r, :size] = old.points[source, :size]
+    new.weights[:outputs, :size] = old.weights[:outputs, :size]
+    for name in STATE_VECTORS:
+        getattr(new, name)[:size] = getattr(old, name)[:size]
+    for name in STATE_MATRICES:
+        getattr(new, name)[:used] = getattr(old, name)[:used]
+
+
+def _exchanged(model: Model, **arrays: NDArray[Any]) -> Model:
+    """A model over the same arrays but for some."""
+    return Model.build(model.cells, **{name: arrays.get(name, getattr(model, name)) for name in Model.array_fields})
+
+
+def with_blocks(model: Model) -> Model:
+    """The same model with workspace for blocks of samples; made when first needed."""
+    capacity = model.points.shape[1]
+    # One panel more than a power of two: rows that far apart would share their place in the first-level cache.
+    rows = aligned(BLOCK, capacity + PANEL)
+    block, products = aligned(capacity * BLOCK), aligned(capacity * BLOCK)
+    return _exchanged(model, block=block, products=products, rows=rows, innovations=aligned(BLOCK + 3, BLOCK))
+
+
+def sharing(model: Model, leader: Model) -> Model:
+    """The same model over the points and the factor of another. Requires: equal capacity and dictionary."""
+    return _exchanged(model, points=leader.points, factor=leader.factor)
+
+
+def widened(model: Model, compiled: Compiled, features: int) -> Model:
+    """The same model with a kernel for more features and points of its own, for predictions.
+
+    Requires: the kernel's values do not change where the new features are zero.
+    """
+    outputs, capacity = len(model.errors), model.points.shape[1]
+    return _exchanged(
+        model,
+        points=aligned(features, capacity),
+        **_kernel_arrays(compiled, aligned(compiled.stack_rows, capacity)),
+        **_inputs(outputs, features),
+    )

@@ -1,0 +1,91 @@
+"""Predictions for samples with features that are new to a model, whose state stays as it is."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..core.model import Model
+from ..kernels import Feature
+from . import storage
+from .intake import Intake
+
+if TYPE_CHECKING:
+    from .recursion import Recursion
+
+
+class Wider(Protocol):
+    """A model that knows further features; it follows the one that it was made from."""
+
+    def refreshed(self) -> Model:
+        """The model as it is now."""
+
+    def present(self, x: Mapping[Feature, Any]) -> Model:
+        """The model as it is now, with a sample in its inputs."""
+
+
+class Widened:
+    """Where the kernel's values between old samples stay: the same arrays, but for the points.
+
+    Parameters
+    ----------
+    source
+        The model that is followed.
+    names
+        All features.
+
+    """
+
+    def __init__(self, source: Recursion, names: tuple[Feature, ...]) -> None:
+        kernel = source.effective_kernel(len(names))
+        compiled = kernel.compile(names)
+        self._source = source.model
+        self._rows = [names.index(name) for name in source.names]
+        self._model = storage.widened(source.model, compiled, len(names))
+        self._intake = Intake(self._model, names, kernel, compiled)
+        self._learned = -1
+
+    def refreshed(self) -> Model:
+        """With the points of the dictionary as it is now."""
+        source, size = self._source, self._source.size
+        if source.seen != self._learned:
+            self._model.points[self._rows, :size] = source.points[:, :size]
+            self._learned = source.seen
+        return self._model
+
+    def present(self, x: Mapping[Feature, Any]) -> Model:
+        """The model as it is now, with a sample in its inputs."""
+        model = self.refreshed()
+        self._intake.load_features(x)
+        return model
+
+
+class RewhitenedCopy:
+    """Where they change: a copy that has adopted the features, made anew when its source has learned.
+
+    Parameters
+    ----------
+    source
+        The model that is followed.
+    names
+        All features.
+
+    """
+
+    def __init__(self, source: Recursion, names: tuple[Feature, ...]) -> None:
+        self._source, self._names = source, names
+        self._copy, self._learned = source, -1
+
+    def refreshed(self) -> Model:
+        """A copy of the model as it is now."""
+        if self._source.seen != self._learned:
+            self._copy, self._learned = copy.deepcopy(self._source), self._source.seen
+            self._copy.adopt(self._names)
+        return self._copy.model
+
+    def present(self, x: Mapping[Feature, Any]) -> Model:
+        """The model as it is now, with a sample in its inputs."""
+        model = self.refreshed()
+        self._copy.load_features(x)
+        return model
