@@ -22,7 +22,7 @@ from . import kernels
 from .checks import constructor_arguments
 
 MAGIC = b"SKM\x00"
-VERSION = 1
+VERSION = 2
 OLDEST_VERSION = 1  # still read
 _PREFIX = struct.Struct("<4sH16s")
 _LENGTH = struct.Struct("<Q")

@@ -287,7 +287,7 @@ def state_of(header: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "key", ["names", "capacity", "scalars", "points", "vectors", "weights", "factor", "covariance"]
+    "key", ["names", "capacity", "numbers", "points", "similarities", "weights", "factor", "covariance"]
 )
 def test_a_state_that_does_not_fit_together(small: bytes, key: str) -> None:
     """A checksum can be right and the content still wrong: no array may be read beyond its end afterwards."""

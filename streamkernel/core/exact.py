@@ -15,7 +15,7 @@ import math
 
 from .blocks import BLOCK, factor_in_place, solve_block
 from .columns import column
-from .jit import jit, part
+from .jit import inline, jit, part
 from .model import Batch, Model
 from .pruning import drop_point
 from .stream import BAD_TARGET, FULL, JOINED, NO_ROOM, account, learn_each, predict_errors, present
@@ -24,7 +24,7 @@ from .types import Table
 from .whitened import observe_noise, project
 
 
-@part
+@inline
 def step(model: Model) -> int:
     """Append the sample in `inputs`; the contract of `stream.learn_one`. Requires: a positive ridge."""
     if model.size + 2 > model.points.shape[1]:

@@ -7,7 +7,7 @@ admits a sample first writes the new row of the factor; the others write the sam
 
 from __future__ import annotations
 
-from .jit import jit, part
+from .jit import inline, jit
 from .model import Model
 from .pruning import marginalize
 from .stream import learn_projected, predict_means
@@ -16,7 +16,7 @@ from .types import Table
 from .whitened import settle, unlearned_variance
 
 
-@part
+@inline
 def take_projection(model: Model, leader: Model) -> float:
     """Copy z and the self-similarity from the leader; return the residual.
 

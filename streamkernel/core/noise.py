@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from .forgetting import passing
-from .jit import jit, part
+from .jit import inline, jit, part
 from .model import Batch, Model
 from .pruning import prune
 from .stream import (
@@ -58,7 +58,7 @@ def _mode(variance: float, square: float) -> float:
     return d
 
 
-@part
+@inline
 def step(model: Model) -> int:
     """Learn the sample in `inputs`, mean and noise; the contract of `stream.learn_one`. Requires: a positive ridge."""
     if model.size + 2 > model.points.shape[1]:

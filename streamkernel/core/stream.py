@@ -28,7 +28,7 @@ LARGEST_SQUARE = 1e300
 CALM = 16
 
 
-@part
+@inline
 def present(model: Model, x: Vector) -> int:
     """Put x into the free place behind the dictionary and compute its column, self-similarity last.
 
@@ -48,7 +48,7 @@ def present(model: Model, x: Vector) -> int:
     return LEARNED if check == 0.0 and similarities[size] >= 0.0 else BAD_SIMILARITY
 
 
-@part
+@inline
 def predict_means(model: Model) -> float:
     """All means for the projected sample; return the first."""
     for output in range(len(model.means)):
@@ -103,7 +103,7 @@ def function_variance(model: Model, residual: float, unlearned: float) -> float:
     return unlearned + residual / model.ridge if model.ridge > 0.0 else unlearned
 
 
-@part
+@inline
 def predict_errors(model: Model) -> float:
     """Set `errors` to y_k − w_k'z; return the sum of the squared targets, infinity where a square is not finite."""
     squares, check = 0.0, 0.0
@@ -116,7 +116,7 @@ def predict_errors(model: Model) -> float:
     return squares if math.isfinite(check) and squares <= LARGEST_SQUARE else math.inf
 
 
-@part
+@inline
 def account(model: Model, squares: float, noise: float) -> None:
     """Count a learned sample: the mean square of the targets, Σ e²/(1 + u) and Σ ln(1 + u)."""
     model.seen += 1
@@ -126,7 +126,7 @@ def account(model: Model, squares: float, noise: float) -> None:
     model.log_determinant += math.log(growth)
 
 
-@part
+@inline
 def learn_projected(model: Model, residual: float) -> int:
     """Learn the sample in `inputs`, which has been projected.
 
@@ -142,7 +142,7 @@ def learn_projected(model: Model, residual: float) -> int:
     return JOINED if joined else LEARNED
 
 
-@part
+@inline
 def step(model: Model) -> int:
     """Learn the sample in `inputs`; the contract of `learn_one`."""
     if model.size + 2 > model.points.shape[1]:

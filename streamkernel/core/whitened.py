@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 
 from .forgetting import passing
-from .jit import inline, jit, part
+from .jit import inline, jit
 from .model import Model
 from .symmetric import quadratic, sweep
 from .triangular import PANEL, append_row, dot, row_start, solve, solve_transposed
@@ -72,7 +72,7 @@ def settle(model: Model) -> None:
     model.is_pending, model.pending_scale, model.pending_diagonal = 0, 1.0, 0.0
 
 
-@part
+@inline
 def forget(model: Model) -> None:
     """Let one step of time pass: the next sweep applies what becomes pending here."""
     keep, size = model.forgetting, model.size
@@ -96,7 +96,7 @@ def forget(model: Model) -> None:
                 row[i] *= shrinkage
 
 
-@part
+@inline
 def observe_noise(model: Model, spread: float) -> None:
     """Take the errors, one step ahead and of relative variance `spread`, into the estimate of the noise variance."""
     errors, squares = model.errors, 0.0
@@ -113,7 +113,7 @@ def is_novel(model: Model, residual: float, self_similarity: float) -> bool:
     return residual > max(model.threshold, (model.trace + self_similarity) / PIVOT_LIMIT)
 
 
-@part
+@inline
 def is_certain(model: Model, residual: float) -> bool:
     """Whether the residual is more than the rounding error of the similarities that it was computed from.
 
@@ -158,7 +158,7 @@ def learn(model: Model, residual: float, noise: float) -> tuple[bool, float]:
     return novel, unlearned
 
 
-@part
+@inline
 def _grow(model: Model, residual: float, spread: float) -> None:
     """Admit the sample with prior variance 1/α and learn it, in one: the limit α = 0 is (3.14)–(3.16).
 

@@ -117,6 +117,9 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
             Weights, one for each sample.
 
         """
+        if w is None and reading.is_one_row(X, y):
+            self.learn_one(dict(enumerate(X[0].tolist())), y.item())
+            return
         names, rows, _ = reading.frame(X)
         targets = reading.column("y", y, len(rows))
         self.learn_rows(names, rows, targets, None if w is None else reading.column("w", w, len(rows)))

@@ -103,7 +103,7 @@ class Intake:
         reading.noise(weight)
         for target in targets:
             reading.target(target)
-        reading.values(self.names, x)
+        reading.values((*self.names, *x), x)
         if status == BAD_TARGET:
             raise ValueError(f"target y is {targets[0]!r}: its squared error overflows; rescale the target")
         raise ValueError(

@@ -14,7 +14,6 @@ import numpy as np
 from ..core import following
 from ..core.model import NO_LIMIT
 from ..kernels import Feature
-from . import reading
 from .forms import Dictionary
 from .recursion import Recursion
 
@@ -36,11 +35,11 @@ def can_follow(model: Recursion, leader: Recursion) -> bool:
 def learn_together(
     leader: Recursion, followers: Sequence[Recursion], x: Mapping[Feature, Any], target: float, weight: float
 ) -> None:
-    """Learn one sample with the leader and let the followers learn it; afterwards each has its `errors`."""
+    """Learn one sample with the leader and let the followers learn it; afterwards each has its `errors`.
+
+    Requires: the leader has predicted the sample; target and weight are good.
+    """
     if not leader.knows(x):
-        reading.noise(weight)
-        reading.target(target)
-        leader.check_new(x)
         _adopt_together(leader, followers, leader.merged(x))
     size, capacity, limit = leader.size, leader.capacity, leader.model.max_size
     leader.model.max_size = NO_LIMIT  # nobody leaves before all have learned

@@ -101,6 +101,18 @@ def noises(weights: Vector | None, count: int) -> Vector:
     return 1.0 / weights
 
 
+def is_one_row(X: Any, y: Any) -> bool:
+    """Whether these are arrays of one sample, of which a dict is sooner made than all is checked."""
+    return (
+        isinstance(X, np.ndarray)
+        and isinstance(y, np.ndarray)
+        and X.ndim == 2
+        and len(X) == 1
+        and y.shape == (1,)
+        and X.dtype == y.dtype == np.float64
+    )
+
+
 def frame(X: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
     """The column names, the numbers and the narwhals frame (None for an array) of what `learn_many` takes."""
     if isinstance(X, np.ndarray | list | tuple):

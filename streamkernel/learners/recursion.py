@@ -198,27 +198,16 @@ class Recursion:
             points[:, names.index(name)] = self.model.points[r, : self.size]
         return points
 
-    def check_new(self, x: Mapping[Feature, Any]) -> None:
-        """Raise the error that a sample with new features would raise once they are adopted."""
-        names = self.merged(x)
-        row = reading.values(names, x)
-        kernel = self.effective_kernel(len(names))
-        kernel.check_domain(names, row[None])
-        points = np.vstack([self._points_under(names), row])
-        with np.errstate(all="ignore"):
-            column = kernel(points, row[None], features=names)[:, 0]
-        if not np.isfinite(column).all() or column[-1] < 0.0:
-            self._intake.refuse(x, (), 1.0, stream.BAD_SIMILARITY)
-
     # One sample ------------------------------------------------------------------------------------------------------
 
     def learn(self, x: Mapping[Feature, Any], targets: Sequence[float], weight: float = 1.0) -> None:
         """Learn one sample with one target per output; afterwards `errors` are those made before learning."""
         if not self._intake.load(x, targets, weight):
-            self.check_new(x)
-            self.adopt(self.merged(x))
-            self._intake.load(x, targets, weight)
+            self._learn_new(x, targets, weight)
+            return
         status = self._learn_one(self._table)
+        if stream.LEARNED <= status <= stream.JOINED:
+            return
         if status == stream.NO_ROOM:
             self.reserve()
             status = self._learn_one(self._table)
@@ -226,6 +215,23 @@ class Recursion:
             self._intake.refuse(x, targets, weight, status)
         if status == stream.FULL:
             self.shrink()
+
+    def _learn_new(self, x: Mapping[Feature, Any], targets: Sequence[float], weight: float) -> None:
+        """Adopt the new features of a sample and learn it; where it is refused they are given up again."""
+        names = self.merged(x)
+        reading.values(names, x)
+        arrays, before = (self.model, self._compiled, self.names), None
+        if self.is_changed_by(names):
+            before = self.__getstate__()
+        try:
+            self.adopt(names)
+            self.learn(x, targets, weight)
+        except Exception:
+            if before is None:
+                self._use(*arrays)
+            else:
+                self.__setstate__(before)
+            raise
 
     def check(self, x: Mapping[Feature, Any], weight: Any = 1.0) -> None:
         """Raise the error that learning this sample would raise."""
@@ -287,7 +293,6 @@ class Recursion:
         key = tuple(x)
         wider = self._wider.get(key)
         if wider is None:
-            self.check_new(x)
             if len(self._wider) >= MOST_WIDER:
                 self._wider.clear()
             wider = self._wider[key] = self._widened(self.merged(x))
