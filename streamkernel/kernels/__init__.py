@@ -13,7 +13,7 @@ array([[0.6065]])
 
 """
 
-from .base import Constant, Kernel, Product, Sum
+from .base import Constant, Kernel, Leaf, Product, Sum
 from .base import check as check
 from .leaves import AnovaSpline, Custom, Linear, Polynomial, Spline
 from .parser import parse
@@ -45,7 +45,6 @@ __all__ = [
     "parse",
 ]
 
-# Classes are known by the name of this module, so that a pickle does not depend on the files inside it.
-for _value in (FrozenScales, *(globals()[_name] for _name in __all__)):
-    if isinstance(_value, type):
-        _value.__module__ = __name__
+# Kernels are known by the name of this module, so that a pickle does not depend on the files inside it.
+for _class in (Kernel, Sum, Product, FrozenScales, *Leaf.kinds.values()):
+    _class.__module__ = __name__

@@ -24,6 +24,17 @@ class Kernel(base.Base, abc.ABC):
     """A positive semi-definite similarity of two samples.
 
     `kernel(X, Z)` is the matrix of similarities between the rows of X and Z, `kernel(X)` that of X with itself.
+
+    Examples
+    --------
+
+    >>> from streamkernel import kernels
+    >>> kernel = kernels.RBF(2.0) + 1.0
+    >>> kernel([[0.0]], [[0.0], [2.0]]).round(4)
+    array([[2.    , 1.6065]])
+    >>> kernel.per_feature(["a", "b"])
+    RBF({'a': 2.0, 'b': 2.0}) + Constant(1.0)
+
     """
 
     __array_ufunc__ = None  # an array times a kernel is a mistake, not an array of kernels
@@ -53,16 +64,7 @@ class Kernel(base.Base, abc.ABC):
         return False
 
     def per_feature(self, features: Sequence[Feature]) -> Kernel:
-        """The same kernel with a length scale of its own for each feature wherever there is one for all.
-
-        Examples
-        --------
-
-        >>> from streamkernel import kernels
-        >>> (kernels.RBF(2.0) + 1.0).per_feature(["a", "b"])
-        RBF({'a': 2.0, 'b': 2.0}) + Constant(1.0)
-
-        """
+        """The same kernel with a length scale of its own for each feature wherever there is one for all."""
         return self
 
     def compile(self, features: Sequence[Feature]) -> Compiled:
