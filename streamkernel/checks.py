@@ -9,31 +9,74 @@ import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
+DIVISION_ERROR = 1e-9  # relative: 0.1 does not divide 1 exactly
 
-def number(name: str, value: Any, low: float, high: float = math.inf, open_low: bool = False) -> None:
-    """A finite number from `low` (itself excluded if `open_low`) to `high`."""
-    accepted = f"a number {'>' if open_low else '>='} {low:g}" + (f" and <= {high:g}" if high < math.inf else "")
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be {accepted}, got {value!r}")
-    number = float(value)
-    if not math.isfinite(number) or not low <= number <= high or (open_low and number == low):
-        raise ValueError(f"{name} must be {accepted}, got {value!r}")
+
+class ArgumentTypeError(TypeError, ValueError):
+    """An argument of the wrong type; who catches refused values catches it too."""
+
+
+def number(
+    name: str,
+    value: Any,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    open_high: bool = False,
+    finite: bool = True,
+    noun: str = "a number",
+) -> None:
+    """A number from `low` to `high` (themselves excluded if `open_low`, `open_high`), finite if `finite`."""
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    try:
+        number = float(value) if is_real else math.nan
+    except OverflowError:  # a whole number beyond all floats
+        number = math.nan
+    above = low < number if open_low else low <= number
+    below = number < high if open_high else number <= high
+    if above and below and not (finite and math.isinf(number)):
+        return
+    if open_low and open_high:
+        accepted = f"{noun} between {low:g} and {high:g}"
+    else:
+        lower = f" {'>' if open_low else '>='} {low:g}" if low > -math.inf else ""
+        upper = f" {'<' if open_high else '<='} {high:g}" if high < math.inf else ""
+        accepted = noun + " and".join(filter(None, (lower, upper))) + ("" if finite else " or inf")
+    raise (ValueError if is_real else ArgumentTypeError)(f"{name} must be {accepted}, got {value!r}")
+
+
+def whole(name: str, value: Any, low: int = 1, optional: bool = False, noun: str = "a whole number") -> None:
+    """A whole number of at least `low`, or None if `optional`."""
+    is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if (is_whole and value >= low) or (optional and value is None):
+        return
+    accepted = f"{noun} >= {low}{' or None' if optional else ''}"
+    raise (ValueError if is_whole else ArgumentTypeError)(f"{name} must be {accepted}, got {value!r}")
+
+
+def size(name: str, value: Any) -> None:
+    """A whole number of at least 1, or None."""
+    whole(name, value, low=1, optional=True)
+
+
+def divisor(name: str, value: float, length: float, meaning: str) -> None:
+    """A step that divides `length`, which `meaning` describes, into a whole number of steps."""
+    steps = length / value
+    count = round(steps)
+    if count < 1 or abs(steps - count) > DIVISION_ERROR * count:
+        raise ValueError(f"{name} must divide {meaning} into a whole number of steps, got {value!r}: {steps:g} steps")
+
+
+def boolean(name: str, value: Any) -> None:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(f"{name} must be True or False, got {value!r}")
 
 
 def choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """One of a few words."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
-
-
-def size(name: str, value: Any) -> None:
-    """A whole number of at least 1, or None."""
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number >= 1 or None, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{name} must be a whole number >= 1 or None, got {value!r}")
 
 
 def constructor_arguments(model: Any) -> dict[str, Any]:

@@ -97,9 +97,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
     ) -> None:
         if not callable(getattr(model, "learn_one", None)) or not callable(getattr(model, "predict_one", None)):
             raise TypeError(f"model must be a streaming regressor with learn_one and predict_one, got {model!r}")
-        for name, value, least in (("lags", lags, 1), ("delay", delay, 0)):
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-                raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+        checks.whole("lags", lags)
+        checks.whole("delay", delay, low=0)
         checks.number("margin", margin, low=0.0)
         self._symbols = _alphabet(alphabet)
         self.model = model

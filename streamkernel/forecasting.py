@@ -110,12 +110,11 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         if not callable(getattr(model, "learn_one", None)) or not callable(getattr(model, "predict_one", None)):
             raise TypeError(f"model must be a streaming regressor with learn_one and predict_one, got {model!r}")
         for name, value in (("stride", stride), ("horizon", horizon), ("rollout", rollout), ("n_paths", n_paths)):
-            _check_count(name, value)
+            checks.whole(name, value)
         if rollout > 1 and horizon > 1:
             raise ValueError(f"rollout must be 1 where horizon is {horizon} (only iteration rolls out), got {rollout}")
         checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
-            raise ValueError(f"seed must be a whole number >= 0 or None, got {seed!r}")
+        checks.whole("seed", seed, low=0, optional=True)
         self.model = model
         self.lags = lags
         self.stride = stride
@@ -301,8 +300,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             How many futures; by default the forecaster's `n_paths`.
 
         """
-        if n_paths is not None:
-            _check_count("n_paths", n_paths)
+        checks.size("n_paths", n_paths)
         return self._paths(self._future(horizon, xs), n_paths or self.n_paths)
 
     def _paths(self, features: list[Features], n_paths: int) -> Matrix:
@@ -328,7 +326,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         return values[len(values) - len(features) :]
 
     def _future(self, horizon: int, xs: Iterable[Mapping[Feature, Any]] | None) -> list[Features]:
-        _check_count("horizon", horizon)
+        checks.whole("horizon", horizon)
         if xs is None:
             if self._exogenous:
                 raise ValueError("xs must be given: the model learned with exogenous features")
@@ -366,16 +364,10 @@ def _final(model: Any) -> Any:
 
 def _lags(lags: Any) -> tuple[int, ...]:
     if not isinstance(lags, tuple):
-        _check_count("lags", lags)
+        checks.whole("lags", lags)
         return tuple(range(1, lags + 1))
     if not lags or len(set(lags)) != len(lags):
         raise ValueError(f"lags must be a whole number >= 1 or a tuple of distinct ones, got {lags!r}")
     for lag in lags:
-        _check_count("lags", lag)
+        checks.whole("lags", lag)
     return lags
-
-
-def _check_count(name: str, value: Any) -> None:
-    if value is None:
-        raise TypeError(f"{name} must be a whole number >= 1, got None")
-    checks.size(name, value)

@@ -20,7 +20,6 @@ Coverage: ...
 from __future__ import annotations
 
 import math
-import numbers
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -30,6 +29,8 @@ from river import metrics as river_metrics
 from river.metrics.base import MeanMetric, RegressionMetric, WrapperMetric
 from river.proba.base import ContinuousDistribution as Distribution
 from scipy import integrate, optimize, special
+
+from . import checks
 
 __all__ = [
     "CRPS",
@@ -116,7 +117,7 @@ class _IntervalMetric(MeanMetric, RegressionMetric):
 
     def __init__(self, level: float = 0.9) -> None:
         super().__init__()
-        _check_level(level)
+        checks.number("level", level, low=0.0, high=1.0, open_low=True, open_high=True)
         self.level: float = level
 
 
@@ -274,7 +275,7 @@ def central_interval(prediction: Any, level: float) -> tuple[float, float]:
     (-2.92, 4.92)
 
     """
-    _check_level(level)
+    checks.number("level", level, low=0.0, high=1.0, open_low=True, open_high=True)
     if isinstance(prediction, Distribution):
         tail = 0.5 * (1.0 - level)
         return quantile(prediction, tail), quantile(prediction, 1.0 - tail)
@@ -370,8 +371,3 @@ def _check_distribution(metric: object, prediction: object) -> None:
             f"{type(metric).__name__} scores a distribution, got {prediction!r}: predict with with_dist=True, or "
             "evaluate with streamkernel.metrics.progressive_dist_score"
         )
-
-
-def _check_level(level: Any) -> None:
-    if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
-        raise ValueError(f"level must be a number between 0 and 1, got {level!r}")

@@ -83,9 +83,7 @@ def tune(
     """
     checks.choice("criterion", criterion, (*CRITERIA, "first_level"))
     for name, limit in {"max_samples": max_samples, "max_evaluations": max_evaluations}.items():
-        if limit is None:
-            raise TypeError(f"{name} must be a whole number >= 1, got None")
-        checks.size(name, limit)
+        checks.whole(name, limit)
     if not isinstance(model, StreamingRegressor | LSSVMClassifier | kernels.Kernel | None):
         raise TypeError(f"model must be a learner, a kernel or None, got {model!r}")
     learner = model if isinstance(model, StreamingRegressor | LSSVMClassifier) else KRLS(model)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import doctest
+import importlib
 import math
+import pathlib
 import pickle
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +18,7 @@ import pytest
 import reference as ref
 from reference import JIT
 
-from streamkernel import kernels
+from streamkernel import KRLS, KRR, HeteroscedasticKRLS, kernels
 from streamkernel.kernels import (
     RBF,
     AnovaSpline,
@@ -29,6 +33,7 @@ from streamkernel.kernels import (
     RationalQuadratic,
     Spline,
 )
+from streamkernel.kernels.base import KEPT_PROGRAMS
 
 pytestmark = pytest.mark.core
 
@@ -175,6 +180,129 @@ def test_copies_are_equal(kernel: kernels.Kernel) -> None:
         assert hash(other) == hash(kernel)
         assert repr(other) == repr(kernel)
         np.testing.assert_array_equal(other(X), kernel(X))
+
+
+# `RBF({"a": 1.0, "b": 2.0}) + 0.1 * Polynomial(3)`, pickled when all kernels were in one file.
+OLD_PICKLE = (
+    b"\x80\x04\x95\x14\x01\x00\x00\x00\x00\x00\x00\x8c\x14streamkernel.kernels\x94\x8c\x03Sum\x94\x93\x94)\x81\x94}\x94("
+    b"\x8c\x04left\x94h\x00\x8c\x03RBF\x94\x93\x94)\x81\x94}\x94\x8c\x0clength_scale\x94h\x00\x8c\x0cFrozenScales\x94\x93\x94}"
+    b"\x94(\x8c\x01a\x94G?\xf0\x00\x00\x00\x00\x00\x00\x8c\x01b\x94G@\x00\x00\x00\x00\x00\x00\x00u\x85\x94R\x94sb\x8c\x05right\x94h"
+    b"\x00\x8c\x07Product\x94\x93\x94)\x81\x94}\x94(h\x05h\x00\x8c\x08Constant\x94\x93\x94)\x81\x94}\x94\x8c\x05value\x94G?\xb9"
+    b"\x99\x99\x99\x99\x99\x9asbh\x12h\x00\x8c\nPolynomial\x94\x93\x94)\x81\x94}\x94(\x8c\x06degree\x94K\x03\x8c\x06offset\x94G?"
+    b"\xf0\x00\x00\x00\x00\x00\x00\x8c\x05scale\x94G?\xf0\x00\x00\x00\x00\x00\x00ububub."
+)
+
+
+def test_pickles_name_the_package_and_not_its_files() -> None:
+    kernel = RBF({"a": 1.0, "b": 2.0}) + 0.1 * Polynomial(3)
+    assert pickle.loads(OLD_PICKLE) == kernel
+    assert b"streamkernel.kernels." not in pickle.dumps(kernel)
+    for kind in {type(kernel) for kernel in KERNELS}:
+        assert kind.__module__ == "streamkernel.kernels"
+
+
+def test_every_example_in_the_docstrings_is_run() -> None:
+    """Those of methods would not be: their class belongs to the package and their code to a file of it."""
+    names = [module.name for module in pkgutil.iter_modules(kernels.__path__, "streamkernel.kernels.")]
+    modules = [kernels, *map(importlib.import_module, names)]
+    found = sum(len(test.examples) for module in modules for test in doctest.DocTestFinder().find(module))
+    files = pathlib.Path(kernels.__path__[0]).glob("*.py")
+    assert found == sum(path.read_text().count(">>> ") for path in files) > 10
+
+
+# Programs are kept ----------------------------------------------------------------------------------------------------
+
+
+def contents(compiled: kernels.Compiled) -> list[Any]:
+    arrays = compiled.program, compiled.parameters
+    return [*((array.dtype, array.tolist()) for array in arrays), *dataclasses.astuple(compiled)[2:]]
+
+
+@each(KERNELS)
+def test_a_kernel_is_compiled_once_for_the_same_features(kernel: kernels.Kernel) -> None:
+    compiled = kernel.compile([0, 1, 2])
+    before = repr(kernel), hash(kernel), dict(vars(kernel)), pickle.dumps(kernel), kernel._get_params()
+    for features in ((0, 1, 2), range(3), [0, 1, 2]):
+        assert kernel.compile(features) is compiled
+    kernel(samples(kernel))
+    kernel.diagonal(samples(kernel))
+    kernel.gradients(samples(kernel, 3))
+    assert kernel.compile((0, 1, 2)) is compiled
+    assert (repr(kernel), hash(kernel), dict(vars(kernel)), pickle.dumps(kernel), kernel._get_params()) == before
+
+
+def test_other_features_have_another_program() -> None:
+    kernel = RBF({"a": 1.0, "b": 2.0})
+    assert kernel.compile(["a", "b"]).parameters.tolist() == [1.0, 2.0, 0.0]
+    assert kernel.compile(["b", "a"]).parameters.tolist() == [2.0, 1.0, 0.0]
+    assert kernel.compile(["b"]).parameters.tolist() == [2.0, 0.0]
+    names = ["a"]
+    compiled = kernel.compile(names)
+    names.append("b")  # the list of the caller is not what is remembered
+    assert kernel.compile(["a"]) is compiled
+    assert len(kernel.compile(names).parameters) == 3
+
+
+def test_few_programs_are_kept() -> None:
+    kernel = RBF(1.0)
+    for width in range(100):
+        kernel.compile(range(width))
+    assert len(kernel._programs) == KEPT_PROGRAMS
+    assert kernel.compile(range(99)) is kernel.compile(range(99))
+    assert len(kernel.compile(range(7)).parameters) == 8
+
+
+def test_a_kernel_that_cannot_be_compiled_keeps_nothing() -> None:
+    kernel = RBF((1.0, 2.0))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="2 length scales"):
+            kernel.compile(["a"])
+    assert len(kernel.compile(["a", "b"]).parameters) == 3
+
+
+@each(KERNELS)
+def test_copies_carry_no_program(kernel: kernels.Kernel) -> None:
+    compiled = kernel.compile(range(3))
+    pickles = [pickle.dumps(kernel, protocol) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+    assert not any(b"ompiled" in data or b"_programs" in data for data in pickles)
+    copies = [copy.copy(kernel), copy.deepcopy(kernel), kernel.clone(), kernel.clone(include_attributes=True)]
+    for other in copies + [pickle.loads(data) for data in pickles]:
+        assert not hasattr(other, "_programs")
+        assert other == kernel
+        assert other.compile(range(3)) is not compiled
+        assert contents(other.compile(range(3))) == contents(compiled)
+
+
+def test_the_default_kernel_is_one_value_for_each_width() -> None:
+    assert kernels.default(7) is kernels.default(7)
+    assert kernels.default(7).compile(range(7)) is kernels.default(7).compile(range(7))
+
+
+@each(KERNELS)
+def test_nobody_writes_into_a_program(kernel: kernels.Kernel) -> None:
+    """The arrays are shared by everyone who compiles the kernel."""
+    compiled = kernel.compile(range(3))
+    before = copy.deepcopy(contents(compiled))
+    X = samples(kernel)
+    y = X.sum(axis=1)
+    kernel(X)
+    kernel.diagonal(X)
+    kernel.gradients(X[:3])
+    learners = [
+        KRLS(kernel, ridge=0.1, max_size=4),
+        KRLS(kernel, ridge=0.1, forgetting=0.9),
+        KRR(kernel, ridge=0.1, threshold=None),
+        HeteroscedasticKRLS(kernel, max_size=4),
+    ]
+    for learner in learners:
+        for x, target in zip(X.tolist(), y.tolist(), strict=True):
+            learner.learn_one(dict(enumerate(x)), target)
+            learner.predict_one(dict(enumerate(x)), with_dist=True)
+        if not compiled.custom:  # where many samples are learned one by one
+            learner.learn_many(X, y)
+        learner.predict_many(X)
+    assert kernel.compile(range(3)) is compiled
+    assert contents(compiled) == before
 
 
 @each(KERNELS)
@@ -428,6 +556,8 @@ def test_shapes_must_fit() -> None:
         RBF(1.0)([1.0, 2.0])
     with pytest.raises(ValueError, match="X has 2 features but Z has 1"):
         RBF(1.0)([[1.0, 2.0]], [[1.0]])
+    with pytest.raises(ValueError, match="X has 2 features but Z has 1"):
+        RBF(1.0).gradients([[1.0, 2.0]], [[1.0]])
     with pytest.raises(ValueError, match="2 columns but 1 feature names"):
         RBF(1.0)([[1.0, 2.0]], features=["a"])
     with pytest.raises(ValueError, match="RBF has 2 length scales but the data have 1 features"):

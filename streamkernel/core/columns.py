@@ -1,7 +1,8 @@
 """A kernel program evaluated: the similarities between many points and one.
 
-A kernel expression arrives as a postfix program: one row (opcode, first parameter, extra) per node, its numbers in
-`parameters`. A small stack machine works on whole columns, so a branch costs once per node and not once per pair.
+A kernel expression arrives as a postfix program: one row (opcode, first parameter, setting) per node, its numbers in
+`parameters`. A setting is the whole number that some leaves have: a degree, an order, the place of a column computed
+outside. A small stack machine works on whole columns, so a branch costs once per node and not once per pair.
 Points are stored feature-major, `points[feature, point]`, so that every loop over points is contiguous. With d
 features, a stationary kernel has d length scales (equal where the user gave one number).
 """
@@ -28,11 +29,10 @@ from .types import Matrix, Program, Vector
     RATIONAL_QUADRATIC,
     PERIODIC,
     SPLINE,
-    SPLINE_TWO_SIDED,
     ANOVA,
-    ANOVA_TWO_SIDED,
     CUSTOM,
-) = range(16)
+) = range(14)
+CODE, FIRST, SETTING = range(3)  # the columns of a program
 
 SQRT3, SQRT5 = math.sqrt(3.0), math.sqrt(5.0)
 
@@ -106,36 +106,27 @@ def _splines(points: Matrix, count: int, x: Vector, out: Vector) -> None:
 
 
 @part
-def _anova(points: Matrix, count: int, x: Vector, order: int, stack: Matrix, top: int) -> None:
+def _anova(points: Matrix, count: int, x: Vector, order: int, stack: Matrix) -> None:
     """The elementary symmetric polynomial of the one-dimensional spline kernels, E_p += E_{p−1}·k_r.
 
-    Requires: `order` more rows of the stack above `top`.
+    Requires: `order` more rows of the stack.
     """
     for p in range(order + 1):
         for j in range(count):
-            stack[top + p, j] = 1.0 if p == 0 else 0.0
+            stack[p, j] = 1.0 if p == 0 else 0.0
     for r in range(points.shape[0]):
         for j in range(count):
             value = _spline(x[r], points[r, j])
             for p in range(order, 0, -1):
-                stack[top + p, j] += stack[top + p - 1, j] * value
+                stack[p, j] += stack[p - 1, j] * value
     for j in range(count):
-        stack[top, j] = stack[top + order, j]
+        stack[0, j] = stack[order, j]
 
 
 @part
-def _leaf(
-    code: int,
-    own: Vector,
-    extra: int,
-    points: Matrix,
-    count: int,
-    x: Vector,
-    stack: Matrix,
-    top: int,
-) -> None:
-    """The column of one leaf, in row `top` of the stack; `own` are its parameters."""
-    out, features = stack[top], points.shape[0]
+def _leaf(node: Program, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """The column of one leaf, in the first row of the stack; `own` are its parameters."""
+    code, setting, out, features = node[CODE], node[SETTING], stack[0], points.shape[0]
     if code == CONSTANT:
         for j in range(count):
             out[j] = own[0]
@@ -146,7 +137,7 @@ def _leaf(
         for j in range(count):
             base = own[1] * out[j] + own[0]
             value = base
-            for _ in range(extra - 1):
+            for _ in range(setting - 1):
                 value *= base
             out[j] = value
     elif code == RBF:
@@ -160,7 +151,7 @@ def _leaf(
             out[j] = -math.sqrt(out[j])
         _exponentials(out, count)
     elif code == MATERN32 or code == MATERN52:
-        work = stack[top + 1]
+        work = stack[1]
         root = SQRT3 if code == MATERN32 else SQRT5
         square = 0.0 if code == MATERN32 else 1.0 / 3.0
         _squared_distances(points, count, x, own, work)
@@ -181,12 +172,12 @@ def _leaf(
         for j in range(count):
             out[j] *= -2.0
         _exponentials(out, count)
-    elif code == SPLINE or code == SPLINE_TWO_SIDED:
+    elif code == SPLINE:
         _splines(points, count, x, out)
-    elif code == ANOVA or code == ANOVA_TWO_SIDED:
-        _anova(points, count, x, extra, stack, top)
+    elif code == ANOVA:
+        _anova(points, count, x, setting, stack)
     else:  # CUSTOM: its column was computed outside
-        source = stack[stack.shape[0] - 1 - extra]
+        source = stack[stack.shape[0] - 1 - setting]
         for j in range(count):
             out[j] = source[j]
 
@@ -200,7 +191,7 @@ def column(program: Program, parameters: Vector, points: Matrix, count: int, x: 
     """
     top = -1
     for node in range(program.shape[0]):
-        code = program[node, 0]
+        code = program[node, CODE]
         if code == ADD or code == MULTIPLY:
             left, right = stack[top - 1], stack[top]
             if code == ADD:
@@ -212,27 +203,19 @@ def column(program: Program, parameters: Vector, points: Matrix, count: int, x: 
             top -= 1
         else:
             top += 1
-            _leaf(code, parameters[program[node, 1] :], program[node, 2], points, count, x, stack, top)
+            _leaf(program[node], parameters[program[node, FIRST] :], points, count, x, stack[top:])
 
 
 @part
 def _leaf_derivative(
-    code: int,
-    own: Vector,
-    extra: int,
-    points: Matrix,
-    count: int,
-    x: Vector,
-    stack: Matrix,
-    top: int,
-    parameter: int,
-    out: Vector,
+    node: Program, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix, parameter: int, out: Vector
 ) -> None:
     """The derivative of a leaf by its parameter number `parameter`.
 
-    Requires: the leaf's column is in row `top` of the stack; two free rows above it.
+    Requires: the leaf's column is in the first row of the stack; two free rows follow it.
     """
-    value, work, features = stack[top], stack[top + 1], points.shape[0]
+    code, setting = node[CODE], node[SETTING]
+    value, work, features = stack[0], stack[1], points.shape[0]
     if code == CONSTANT:
         for j in range(count):
             out[j] = 1.0
@@ -240,8 +223,8 @@ def _leaf_derivative(
         _inner_products(points, count, x, work)
         for j in range(count):
             base = own[1] * work[j] + own[0]
-            slope = float(extra)
-            for _ in range(extra - 1):
+            slope = float(setting)
+            for _ in range(setting - 1):
                 slope *= base
             out[j] = slope if parameter == 0 else slope * work[j]
     elif code == PERIODIC:
@@ -283,6 +266,16 @@ def _leaf_derivative(
             out[j] = slope * -2.0 * difference * difference / (scale * scale * scale)
 
 
+@part
+def _owner(program: Program, parameter: int) -> int:
+    """The node that a parameter belongs to: the last leaf whose parameters begin at or before it."""
+    owner = -1
+    for node in range(program.shape[0]):
+        if program[node, CODE] != ADD and program[node, CODE] != MULTIPLY and program[node, FIRST] <= parameter:
+            owner = node
+    return owner
+
+
 @jit
 def column_derivative(
     program: Program,
@@ -293,16 +286,16 @@ def column_derivative(
     stack: Matrix,
     derivatives: Matrix,
     parameter: int,
-    owner: int,
 ) -> None:
-    """∂k(z, x) / ∂parameters[parameter] for the first `count` points; `owner` is the parameter's node.
+    """∂k(z, x) / ∂parameters[parameter] for the first `count` points.
 
     Requires: as `column`; `derivatives` has as many rows as the expression is deep.
     Ensures: the derivative is `derivatives[0, :count]`, the column `stack[0, :count]`.
     """
+    owner = _owner(program, parameter)
     top = -1
     for node in range(program.shape[0]):
-        code = program[node, 0]
+        code = program[node, CODE]
         if code == ADD or code == MULTIPLY:
             left, right = stack[top - 1], stack[top]
             left_slope, right_slope = derivatives[top - 1], derivatives[top]
@@ -316,12 +309,11 @@ def column_derivative(
             top -= 1
         else:
             top += 1
-            own = parameters[program[node, 1] :]
-            _leaf(code, own, program[node, 2], points, count, x, stack, top)
-            slope = derivatives[top]
+            first, slope = program[node, FIRST], derivatives[top]
+            own, free = parameters[first:], stack[top:]
+            _leaf(program[node], own, points, count, x, free)
             if node == owner:
-                inner = parameter - program[node, 1]
-                _leaf_derivative(code, own, program[node, 2], points, count, x, stack, top, inner, slope)
+                _leaf_derivative(program[node], own, points, count, x, free, parameter - first, slope)
             else:
                 for j in range(count):
                     slope[j] = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from river.datasets import base
+
+from streamkernel import checks
 
 __all__ = ["BLOCK", "ArrayDataset", "Generator", "Regression", "check_count", "check_number", "embed"]
 
@@ -20,21 +23,9 @@ Block = tuple[Floats, NDArray[Any]]
 BLOCK = 1024
 
 
-def check_number(name: str, value: float, *, above: float = -math.inf, at_least: float = -math.inf) -> None:
-    """Raise ValueError unless `value` is a finite number, greater than `above` and not less than `at_least`."""
-    try:
-        good = math.isfinite(value) and value > above and value >= at_least
-    except TypeError:
-        good = False
-    if not good:
-        bound = f" > {above:g}" if above > -math.inf else f" >= {at_least:g}" if at_least > -math.inf else ""
-        raise ValueError(f"{name} must be a finite number{bound}, got {value!r}")
-
-
-def check_count(name: str, value: int, *, at_least: int = 0) -> None:
-    """Raise ValueError unless `value` is an integer not less than `at_least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
-        raise ValueError(f"{name} must be an integer >= {at_least}, got {value!r}")
+# The checks of the package, in the words of a data set.
+check_number = functools.partial(checks.number, noun="a finite number")
+check_count = functools.partial(checks.whole, noun="an integer")
 
 
 def embed(
@@ -69,7 +60,7 @@ def embed(
 
     """
     for name, value in (("lags", lags), ("stride", stride), ("horizon", horizon)):
-        check_count(name, value, at_least=1)
+        check_count(name, value)
     values = np.asarray(series, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"series must be one-dimensional, got shape {values.shape}")
@@ -112,7 +103,7 @@ class ArrayDataset(base.Dataset, abc.ABC):
         if n is None and self.n_samples is None and isinstance(self, base.SyntheticDataset):
             raise ValueError(f"n must be given: {type(self).__name__} is endless")
         if n is not None:
-            check_count("n", n)
+            check_count("n", n, low=0)
         taken: list[Block] = []
         missing = math.inf if n is None else n
         for X, y in self._blocks():
@@ -133,7 +124,7 @@ class Generator(ArrayDataset, base.SyntheticDataset, abc.ABC):
     def __init__(self, n_features: int, seed: int | None, task: str = base.REG, **description: Any) -> None:
         super().__init__(task=task, n_features=n_features, **description)
         if seed is not None:
-            check_count("seed", seed)
+            check_count("seed", seed, low=0)
         self.seed = seed
         self._entropy = np.random.SeedSequence(seed).entropy
 
@@ -147,7 +138,7 @@ class Regression(Generator, abc.ABC):
 
     def __init__(self, n_features: int, noise: float, seed: int | None, **description: Any) -> None:
         super().__init__(n_features, seed, **description)
-        check_number("noise", noise, at_least=0)
+        check_number("noise", noise, low=0)
         self.noise = noise
 
     @abc.abstractmethod

@@ -111,9 +111,9 @@ class NonlinearChannel(Generator):
         if not np.isfinite(response).all():
             raise ValueError(f"taps must be finite, got {taps!r}")
         if not callable(noise):
-            check_number("noise", noise, at_least=0)
-        check_count("lags", lags, at_least=1)
-        check_count("delay", delay)
+            check_number("noise", noise, low=0)
+        check_count("lags", lags)
+        check_count("delay", delay, low=0)
         self._response = response
         self.is_complex = bool(np.iscomplexobj(self._symbols) or np.iscomplexobj(response))
         super().__init__(
@@ -200,7 +200,7 @@ class NonlinearChannel(Generator):
 
         Row 0 of `arrays` belongs to the first symbol that has all its observations, number max(0, lags - 1 - delay).
         """
-        check_count("n", n)
+        check_count("n", n, low=0)
         blocks = list(itertools.islice(self._stream(), -(-n // BLOCK) or 1))
         return np.concatenate([u for u, _ in blocks])[:n], np.concatenate([y for _, y in blocks])[:n]
 
@@ -233,7 +233,7 @@ class NonlinearChannel(Generator):
         The posterior of every symbol is exact (a sum over all symbol sequences that reach the row); its mean over rows
         is estimated from `samples` draws, the same number for each sequence, to about 0.3 / sqrt(samples).
         """
-        check_count("samples", samples, at_least=1)
+        check_count("samples", samples)
         if callable(self.noise) or self.noise == 0:
             raise ValueError(f"noise must be a positive number for the Bayes error, got {self.noise!r}")
         length, size = self.lags + self.memory, len(self._symbols)

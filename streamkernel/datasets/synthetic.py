@@ -324,7 +324,7 @@ class Step(Regression):
     """
 
     def __init__(self, size: int = 100, noise: float = 0.1, seed: int | None = None) -> None:
-        check_count("size", size, at_least=2)
+        check_count("size", size, low=2)
         super().__init__(n_features=1, noise=noise, seed=seed, n_samples=size)
         self.size = size
 

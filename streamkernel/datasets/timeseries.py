@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from river.datasets import base
 
+from streamkernel import checks
 from streamkernel.datasets.base import BLOCK, ArrayDataset, Block, Floats, Generator, check_count, check_number, embed
 from streamkernel.datasets.fetch import Progress, check_folder
 from streamkernel.datasets.files import load
@@ -23,9 +24,9 @@ class _LaggedSeries(Generator, abc.ABC):
 
     def __init__(self, transient: int, noise: float, lags: int, stride: int, horizon: int, seed: int | None) -> None:
         for name, value in (("lags", lags), ("stride", stride), ("horizon", horizon)):
-            check_count(name, value, at_least=1)
-        check_count("transient", transient)
-        check_number("noise", noise, at_least=0)
+            check_count(name, value)
+        check_count("transient", transient, low=0)
+        check_number("noise", noise, low=0)
         super().__init__(n_features=lags, seed=seed)
         self.transient = transient
         self.noise = noise
@@ -46,7 +47,7 @@ class _LaggedSeries(Generator, abc.ABC):
 
     def series(self, n: int) -> Floats:
         """The first `n` values of the series that the rows are cut from (after the transient, with the noise)."""
-        check_count("n", n)
+        check_count("n", n, low=0)
         parts: list[Floats] = []
         have = 0
         for values in self._observe():
@@ -88,14 +89,6 @@ def _mackey_glass(
             fourth = square * square
             value += step * (a * past / (1.0 + fourth * fourth * square) - b * value)
     return position, value
-
-
-def _whole(name: str, ratio: float, meaning: str) -> int:
-    """`ratio` as an integer, or a ValueError that says what has to divide what."""
-    count = round(ratio)
-    if count < 1 or abs(ratio - count) > 1e-9 * count:
-        raise ValueError(f"{name} must divide {meaning} into a whole number of steps, got {ratio:g} steps")
-    return count
 
 
 class MackeyGlass(_LaggedSeries):
@@ -168,10 +161,12 @@ class MackeyGlass(_LaggedSeries):
         horizon: int = 1,
         seed: int | None = None,
     ) -> None:
-        check_number("tau", tau, above=0)
-        check_number("step", step, above=0)
-        self._steps_per_sample = _whole("step", 1 / step, "the sampling interval of 1")
-        self._delay_steps = _whole("step", tau / step, f"tau ({tau:g})")
+        check_number("tau", tau, low=0, open_low=True)
+        check_number("step", step, low=0, open_low=True)
+        checks.divisor("step", step, 1, "the sampling interval of 1")
+        checks.divisor("step", step, tau, f"tau ({tau:g})")
+        self._steps_per_sample = round(1 / step)
+        self._delay_steps = round(tau / step)
         super().__init__(transient, noise, lags, stride, horizon, seed)
         self.tau = tau
         self.step = step
@@ -274,9 +269,8 @@ class Lorenz(_LaggedSeries):
         horizon: int = 1,
         seed: int | None = None,
     ) -> None:
-        check_number("interval", interval, above=0)
-        if coordinate not in ("x", "y", "z"):
-            raise ValueError(f"coordinate must be 'x', 'y' or 'z', got {coordinate!r}")
+        check_number("interval", interval, low=0, open_low=True)
+        checks.choice("coordinate", coordinate, ("x", "y", "z"))
         for name, value in (("sigma", sigma), ("rho", rho), ("beta", beta)):
             check_number(name, value)
         super().__init__(transient, noise, lags, stride, horizon, seed)
@@ -304,7 +298,7 @@ class Lorenz(_LaggedSeries):
 
     def states(self, n: int) -> Floats:
         """The first `n` noise-free states (x, y, z) after the transient, one a row."""
-        check_count("n", n)
+        check_count("n", n, low=0)
         parts: list[Floats] = []
         for states in self._trajectory():
             parts.append(states)
@@ -371,10 +365,9 @@ class SantaFeLaser(ArrayDataset):
         folder: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        if part not in self._PARTS:
-            raise ValueError(f"part must be one of {', '.join(map(repr, self._PARTS))}, got {part!r}")
+        checks.choice("part", part, tuple(self._PARTS))
         for name, value in (("lags", lags), ("stride", stride), ("horizon", horizon)):
-            check_count(name, value, at_least=1)
+            check_count(name, value)
         begin, end = self._PARTS[part]
         last_row = end - begin - horizon + 1
         first, last = (1, last_row) if rows is None else self._pair(rows)
@@ -395,7 +388,7 @@ class SantaFeLaser(ArrayDataset):
         if not isinstance(rows, (tuple, list)) or len(rows) != 2:
             raise ValueError(f"rows must be (first, last), got {rows!r}")
         for value in rows:
-            check_count("rows", value, at_least=1)
+            check_count("rows", value)
         return rows[0], rows[1]
 
     def series(self) -> Floats:

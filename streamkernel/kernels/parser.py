@@ -1,0 +1,90 @@
+"""Kernels from text: what `repr` prints is read again, and nothing is evaluated as code."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .base import Kernel, Leaf
+from .leaves import Custom
+from .program import Function
+
+Functions = Mapping[str, Function]
+
+
+def parse(text: str, functions: Functions | None = None) -> Kernel:
+    """The kernel that an expression such as `RBF(1.0) + 0.1 * Linear()` describes; nothing is evaluated as code.
+
+    Parameters
+    ----------
+    text
+        What `repr` of a kernel prints, or the same by hand.
+    functions
+        The functions that `Custom(name)` may refer to.
+
+    Examples
+    --------
+
+    >>> from streamkernel import kernels
+    >>> kernels.parse("Matern52(length_scale=(1, 2)) * Periodic(period=12)")
+    Matern52((1.0, 2.0)) * Periodic(1.0, period=12.0)
+
+    """
+    try:
+        kernel = _parse_node(ast.parse(text.strip(), mode="eval").body, text, functions or {})
+    except SyntaxError as error:
+        raise ValueError(f"cannot read kernel {text!r}: {error.msg}") from None
+    except (RecursionError, MemoryError):
+        raise ValueError(f"cannot read kernel {text[:50]!r}...: the expression is nested too deeply") from None
+    if not isinstance(kernel, Kernel):
+        raise ValueError(f"cannot read kernel {text!r}: a number alone is no kernel, write Constant({kernel!r})")
+    return kernel
+
+
+def _parse_node(node: ast.expr, text: str, functions: Functions) -> Any:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+        left, right = _parse_node(node.left, text, functions), _parse_node(node.right, text, functions)
+        if not isinstance(left, Kernel) and not isinstance(right, Kernel):
+            raise ValueError(f"cannot read kernel {text!r}: {ast.unparse(node)!r} combines no kernel")
+        return left + right if isinstance(node.op, ast.Add) else left * right
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in Leaf.kinds:
+        kind = Leaf.kinds[node.func.id]
+        if kind is Custom:
+            return _parse_custom(node, text, functions)
+        arguments = [_literal(argument, text) for argument in node.args]
+        keywords = {str(keyword.arg): _literal(keyword.value, text) for keyword in node.keywords}
+        try:
+            return kind(*arguments, **keywords)
+        except TypeError as error:
+            raise ValueError(f"cannot read kernel {text!r}: {error}") from None
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return node.value
+    raise ValueError(f"cannot read kernel {text!r}: {ast.unparse(node)!r} is none of {', '.join(sorted(Leaf.kinds))}")
+
+
+def _parse_custom(node: ast.Call, text: str, functions: Functions) -> Custom:
+    given = node.args[0] if node.args else None
+    name = str(given.value) if isinstance(given, ast.Constant) else ast.unparse(given) if given else ""
+    if name not in functions:
+        raise ValueError(
+            f"cannot read kernel {text!r}: the function {name!r} is not known; pass it as functions={{{name!r}: ...}}"
+        )
+    return Custom(functions[name], **{str(keyword.arg): _literal(keyword.value, text) for keyword in node.keywords})
+
+
+def _literal(node: ast.expr, text: str) -> Any:
+    try:
+        return ast.literal_eval(_Infinity().visit(node))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"cannot read kernel {text!r}: {ast.unparse(node)!r} is not a number, tuple or mapping"
+        ) from None
+
+
+class _Infinity(ast.NodeTransformer):
+    """`inf` as a number: a length scale may be infinite, and `repr` prints it so."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.copy_location(ast.Constant(math.inf), node) if node.id == "inf" else node
