@@ -225,7 +225,7 @@ def test_other_bytes(data: bytes) -> None:
         KRLS.from_bytes(data)
 
 
-@pytest.mark.parametrize("version", [0, 2, 7, 65535])
+@pytest.mark.parametrize("version", [0, 3, 7, 65535])
 def test_other_versions(small: bytes, version: int) -> None:
     with pytest.raises(CheckpointError, match=f"version {version}"):
         KRLS.from_bytes(small[:4] + struct.pack("<H", version) + small[6:])
