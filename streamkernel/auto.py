@@ -19,6 +19,7 @@ from river import base, drift
 from . import checks, criteria, kernels
 from .checkpoint import Checkpointed
 from .core.types import Matrix, Vector
+from .distributions import LEVEL, normal_reach
 from .encoding import Column, Encoder, Scaling
 from .ensembles import LARGEST_SQUARE, SMALLEST_VARIANCE, Weighting
 from .kernels import Feature
@@ -65,8 +66,8 @@ THRESHOLD_RANGE = (1e-8, 0.3)
 # After this many removals from a full dictionary it becomes choosier.
 MOST_REMOVALS = 20
 
-# The intervals' width adapts so that this share of the targets lies inside.
-LEVEL, QUANTILE, CALIBRATION_RATE = 0.9, 1.6448536269514722, 0.07
+# The intervals' width adapts so that `LEVEL` of the targets lie inside.
+REACH, CALIBRATION_RATE = normal_reach(LEVEL), 0.07
 # Predictions stay within the targets seen so far, extended by this part of their range on both sides.
 MARGIN = 0.5
 
@@ -182,7 +183,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         encoded = self._encoder.learn(x, encoded)
         error = (target - mean) / math.sqrt(variance)
         if self._count > 1:
-            missed = abs(error) > QUANTILE * self._stretch
+            missed = abs(error) > REACH * self._stretch
             self._stretch *= math.exp(CALIBRATION_RATE * (missed - (1.0 - LEVEL)))
         self._count += 1
         self._window.append(encoded, [target, w])

@@ -27,8 +27,6 @@ from .session import Session
 Item = TypeVar("Item")
 
 OK, WRONG, INTERRUPTED = 0, 2, 130
-COVERAGE = 0.9
-NORMAL_QUANTILE = 1.6448536269514722  # of COVERAGE, two-sided
 PLOTTED_ROWS = 300
 
 
@@ -61,6 +59,7 @@ def demo(arguments: argparse.Namespace) -> int:
     from river import linear_model, neighbors, preprocessing
 
     from . import KRLS, datasets, kernels
+    from .distributions import LEVEL, normal_reach
 
     samples = list(datasets.MackeyGlass(tau=17, noise=arguments.noise, seed=arguments.seed).take(arguments.samples))
     if sys.stderr.isatty():
@@ -74,7 +73,7 @@ def demo(arguments: argparse.Namespace) -> int:
     }
     results: dict[str, dict[str, float]] = {}
     ours: list[tuple[float, float, float]] = []
-    half = len(samples) // 2
+    half, reach = len(samples) // 2, normal_reach(LEVEL)
     for name, model in models.items():
         squares, covered, seconds = 0.0, 0, 0.0
         for i, (x, y) in enumerate(progress(samples, name)):
@@ -91,7 +90,7 @@ def demo(arguments: argparse.Namespace) -> int:
                 ours.append((y, mean, sd))
             if i >= half:
                 squares += (y - mean) ** 2
-                covered += abs(y - mean) <= NORMAL_QUANTILE * sd
+                covered += abs(y - mean) <= reach * sd
         count = len(samples) - half
         results[name] = {"rmse": math.sqrt(squares / count), "seconds": seconds, "coverage": covered / count}
     krls = models["streamkernel KRLS"]["KRLS"]
@@ -107,7 +106,7 @@ def demo(arguments: argparse.Namespace) -> int:
         [name, f"{r['rmse']:.5f}", f"{r['coverage']:.1%}" if "kernel" in name else "-", f"{r['seconds']:.2f}"]
         for name, r in results.items()
     ]
-    print(table(["model", "RMSE, second half", f"in {COVERAGE:.0%} interval", "seconds"], rows))
+    print(table(["model", "RMSE, second half", f"in {LEVEL:.0%} interval", "seconds"], rows))
     print(
         f"\n{krls.size} of {len(samples)} samples are in the dictionary; a step never costs more than O({krls.size}²)."
     )
@@ -116,6 +115,8 @@ def demo(arguments: argparse.Namespace) -> int:
 
 
 def _plot_demo(ours: np.ndarray[Any, np.dtype[np.float64]], half: int, path: str) -> str | None:
+    from .distributions import LEVEL, normal_reach
+
     try:
         pyplot = _pyplot()
     except CommandError:
@@ -123,8 +124,8 @@ def _plot_demo(ours: np.ndarray[Any, np.dtype[np.float64]], half: int, path: str
     target, mean, sd = ours.T
     figure, (above, below) = pyplot.subplots(2, 1, figsize=(9, 6), constrained_layout=True)
     shown = np.arange(max(0, len(ours) - 200), len(ours))
-    reach = NORMAL_QUANTILE * sd[shown]
-    above.fill_between(shown, mean[shown] - reach, mean[shown] + reach, alpha=0.3, label=f"{COVERAGE:.0%} interval")
+    reach = normal_reach(LEVEL) * sd[shown]
+    above.fill_between(shown, mean[shown] - reach, mean[shown] + reach, alpha=0.3, label=f"{LEVEL:.0%} interval")
     above.plot(shown, target[shown], "k.", markersize=3, label="observed")
     above.plot(shown, mean[shown], linewidth=1, label="predicted one step ahead")
     above.set(title="Mackey-Glass, the last 200 samples", xlabel="sample", ylabel="y")

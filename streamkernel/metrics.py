@@ -20,17 +20,16 @@ Coverage: ...
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping
 from typing import Any
 
-from river import base, conf, evaluate, proba
+from river import base, evaluate, proba
 from river import metrics as river_metrics
 from river.metrics.base import MeanMetric, RegressionMetric, WrapperMetric
 from river.proba.base import ContinuousDistribution as Distribution
-from scipy import integrate, optimize, special
+from scipy import integrate
 
-from . import checks
+from .distributions import LEVEL, central_interval, check_level, point, quantile
 
 __all__ = [
     "CRPS",
@@ -115,9 +114,9 @@ class CRPS(MeanMetric, RegressionMetric):
 class _IntervalMetric(MeanMetric, RegressionMetric):
     """A mean over intervals of one level."""
 
-    def __init__(self, level: float = 0.9) -> None:
+    def __init__(self, level: float = LEVEL) -> None:
         super().__init__()
-        checks.number("level", level, low=0.0, high=1.0, open_low=True, open_high=True)
+        check_level(level)
         self.level: float = level
 
 
@@ -233,70 +232,6 @@ class OnMean(WrapperMetric, RegressionMetric):
     def revert(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
         """Revert the wrapped metric."""
         self._metric.revert(y_true, point(y_pred), w)
-
-
-def quantile(distribution: Distribution, level: float) -> float:
-    """The value that a distribution stays below with probability `level`.
-
-    Examples
-    --------
-
-    >>> from river import proba
-    >>> from streamkernel import metrics
-
-    >>> round(metrics.quantile(proba.Gaussian._from_state(n=1, m=1.0, var=4.0, ddof=0), 0.975), 2)
-    4.92
-
-    """
-    if isinstance(distribution, proba.Gaussian):
-        return float(distribution.mu + distribution.sigma * special.ndtri(level))
-    centre, step = float(distribution.mode), 1.0
-    while distribution.cdf(centre - step) > level or distribution.cdf(centre + step) < level:
-        step *= 2.0
-        if math.isinf(step):
-            raise ValueError(f"the cdf of {distribution!r} does not reach {level!r}")
-    root = optimize.brentq(
-        lambda t: distribution.cdf(t) - level, centre - step, centre + step, xtol=sys.float_info.min, maxiter=2000
-    )
-    return float(root)
-
-
-def central_interval(prediction: Any, level: float) -> tuple[float, float]:
-    """The ends of an interval: those of an interval or pair as it is, of a distribution at the given coverage.
-
-    Examples
-    --------
-
-    >>> from river import proba
-    >>> from streamkernel import metrics
-
-    >>> lower, upper = metrics.central_interval(proba.Gaussian._from_state(n=1, m=1.0, var=4.0, ddof=0), 0.95)
-    >>> round(lower, 2), round(upper, 2)
-    (-2.92, 4.92)
-
-    """
-    checks.number("level", level, low=0.0, high=1.0, open_low=True, open_high=True)
-    if isinstance(prediction, Distribution):
-        tail = 0.5 * (1.0 - level)
-        return quantile(prediction, tail), quantile(prediction, 1.0 - tail)
-    is_interval = isinstance(prediction, conf.interval.Interval)
-    try:
-        lower, upper = (prediction.lower, prediction.upper) if is_interval else prediction
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"expected an interval, a pair (lower, upper) or a distribution, got {prediction!r}: "
-            "predict with with_interval=True or with_dist=True"
-        ) from None
-    if not lower <= upper:
-        raise ValueError(f"an interval must have lower <= upper, got ({lower!r}, {upper!r})")
-    return lower, upper
-
-
-def point(prediction: Any) -> float:
-    """The mean of a distribution, where it has none its mode, the middle of an interval."""
-    if isinstance(prediction, Distribution):
-        return float(getattr(prediction, "mu", prediction.mode))
-    return 0.5 * sum(central_interval(prediction, level=0.5))
 
 
 def progressive_dist_score(

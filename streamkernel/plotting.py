@@ -9,7 +9,7 @@ import numpy as np
 from river import conf
 from river.proba.base import ContinuousDistribution as Distribution
 
-from .metrics import central_interval, point
+from .distributions import LEVEL, central_interval, point
 
 __all__ = ["plot_intervals"]
 
@@ -18,7 +18,7 @@ def plot_intervals(
     y: Iterable[float],
     dists: Iterable[Distribution | conf.interval.Interval | tuple[float, float]],
     x: Sequence[Any] | None = None,
-    levels: float | Sequence[float] = (0.5, 0.9),
+    levels: float | Sequence[float] = (0.5, LEVEL),
     ax: Any = None,
 ) -> Any:
     """Targets over bands of their predictive distributions or intervals; targets outside the widest band stand out.

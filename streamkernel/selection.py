@@ -1,6 +1,6 @@
 """Kernel scales, ridge and threshold from a window of samples: a streaming model that starts where others arrive.
 
-The criteria and their slopes are in `criteria`; the first-level criterion is `batch.flkl` (Cawley & Talbot 2014).
+The criteria and their slopes are in `criteria`; that of the first level is `batch.first_level` (Cawley & Talbot 2014).
 """
 
 from __future__ import annotations
@@ -177,10 +177,10 @@ def _with_threshold(
 def _first_level(
     kernel: kernels.Kernel | None, names: tuple[Feature, ...], samples: Matrix, targets: Matrix, ard: bool
 ) -> tuple[kernels.Kernel, float]:
-    """The kernel and the ridge of `batch.flkl`, for features and targets in units of their spread."""
+    """The kernel and the ridge of `batch.first_level`, for features and targets in units of their spread."""
     if not isinstance(kernel, kernels.RBF | None):
         raise ValueError(f"criterion 'first_level' learns the scales of a Gaussian kernel (RBF), not of {kernel!r}")
-    from .batch.flkl import first_level
+    from .batch.first_level import first_level
 
     units = np.where(np.ptp(samples, axis=0) > 0.0, samples.std(axis=0), 1.0)
     center, spread = targets.mean(axis=0), float(targets.std(axis=0).max())

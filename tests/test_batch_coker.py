@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from streamkernel import ensembles, kernels
 from streamkernel.batch import CoKER, CoKERClassifier, KernelRidge
-from streamkernel.batch.coker import Experts, default_kernels, in_sample_loss
+from streamkernel.batch.experts import Experts, default_kernels, in_sample_loss
 from streamkernel.ensembles import coupled_weights
 
 RIDGE = 0.1

@@ -14,17 +14,11 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from streamkernel import datasets, kernels
-from streamkernel.batch.heteroscedastic import (
-    HKRR,
-    LOOHKRR,
-    VARIANCES,
-    LogDeviation,
-    VarianceModel,
-    nlpd,
-    select,
-    with_ard,
-)
+from streamkernel.batch import HKRR, LOOHKRR, KernelRidge, select
+from streamkernel.batch.log_deviation import LogDeviation
+from streamkernel.batch.nlpd_search import nlpd, with_ard
 from streamkernel.batch.system import RidgeSystem
+from streamkernel.batch.variances import VARIANCES, VarianceModel
 
 KERNEL = kernels.RBF(0.5)
 MODELS = [HKRR, LOOHKRR]
@@ -426,6 +420,13 @@ def test_scikit_learn(estimator, check):
 def test_bad_parameters(kind, arguments, message):
     with pytest.raises(ValueError, match=message):
         kind(**arguments).fit(*williams(20))
+
+
+@pytest.mark.parametrize("kind", [*MODELS, KernelRidge])
+@pytest.mark.parametrize("name", ["kernel", "noise_kernel"])
+def test_what_is_not_a_kernel_is_named(kind, name):
+    with pytest.raises(TypeError, match=f"^{name} must be one of streamkernel.kernels or None, got 'rbf'"):
+        kind(**{name: "rbf"}).fit(*williams(20))
 
 
 @pytest.mark.parametrize("kind", MODELS)

@@ -14,21 +14,14 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from streamkernel import kernels
 from streamkernel.batch import LSSVM
-from streamkernel.batch.lssvm import (
-    RIDGE_STARTS,
-    SCALE_STARTS,
-    Expression,
-    Scales,
-    calibrate,
-    leave_folds_out,
-    leave_one_out,
-    make_folds,
-    scaled_gram,
-    select,
-    spread,
-    start_scale,
-)
+from streamkernel.batch.classifier import calibrate
+from streamkernel.batch.cross_validation import RIDGE_STARTS, SCALE_STARTS, leave_folds_out, make_folds
+from streamkernel.batch.cross_validation import least_error as select
+from streamkernel.batch.cross_validation import press as leave_one_out
+from streamkernel.batch.scales import Scales, scaled_gram, start_scale
 from streamkernel.batch.system import RidgeSystem
+from streamkernel.criteria import Expression
+from streamkernel.criteria import weighted_squares as spread
 
 RIDGE = 0.3
 
@@ -84,6 +77,18 @@ def test_fit_solves_the_printed_system(problem):
     np.testing.assert_allclose(model.decision_function(X), (kernels.RBF(1.5)(X) @ alpha + bias)[:, 0], atol=1e-12)
 
 
+def test_noise_may_be_in_the_matrix_already(problem):
+    X, targets = problem
+    gram = kernels.RBF(1.5)(X)
+    noisy = gram + RIDGE * np.eye(len(X))
+    before = noisy.copy()
+    alpha, bias = RidgeSystem(noisy, None, bias=True).solve(targets)
+    expected, expected_bias = dense(gram, targets, RIDGE)
+    np.testing.assert_allclose(alpha, expected, atol=1e-12)
+    np.testing.assert_allclose(bias, expected_bias, atol=1e-12)
+    np.testing.assert_array_equal(noisy, before)
+
+
 @pytest.mark.parametrize("k", [2, 5, 40])
 def test_closed_form_cross_validation_is_brute_force(problem, k):
     X, targets = problem
@@ -103,9 +108,9 @@ def test_closed_form_cross_validation_is_brute_force(problem, k):
 FAMILIES = {
     "isotropic": lambda X: Scales(X, np.array([0.2])),
     "ARD": lambda X: Scales(X, np.array([0.5, 0.1, 1.0, 0.2])),
-    "any kernel": lambda X: Expression(X, kernels.Matern52(1.3) + 0.5 * kernels.Linear(), range(4)),
-    "feature switched off": lambda X: Expression(X, kernels.RBF((1.0, np.inf, 2.0, 1.0)), range(4)),
-    "no parameter": lambda X: Expression(X, kernels.Linear(), range(4)),
+    "any kernel": lambda X: Expression(X, range(4), kernels.Matern52(1.3) + 0.5 * kernels.Linear()),
+    "feature switched off": lambda X: Expression(X, range(4), kernels.RBF((1.0, np.inf, 2.0, 1.0))),
+    "no parameter": lambda X: Expression(X, range(4), kernels.Linear()),
 }
 
 
@@ -118,7 +123,7 @@ def test_slopes_are_finite_differences(problem, name, folds):
     size = len(family.start)
 
     def criterion(point):
-        gram = family.gram(point[:size])
+        gram, _ = family.gram(point[:size])
         system = RidgeSystem(gram, np.exp(point[size]), bias=True)
         value, slope = leave_folds_out(system, targets, parts) if folds else leave_one_out(system, targets)
         return value, np.append(family.slope(point[:size], gram, slope), np.exp(point[size]) * np.trace(slope))
@@ -132,7 +137,7 @@ def test_slopes_are_finite_differences(problem, name, folds):
 def test_equal_scales_have_the_slope_of_the_common_one(problem):
     X, targets = problem
     common, separate = Scales(X, np.array([0.2])), Scales(X, np.full(4, 0.2))
-    gram = common.gram(common.start)
+    gram, _ = common.gram(common.start)
     slope = leave_one_out(RidgeSystem(gram, RIDGE, bias=True), targets)[1]
     np.testing.assert_allclose(
         common.slope(common.start, gram, slope)[0], separate.slope(separate.start, gram, slope).sum(), rtol=1e-10
@@ -146,7 +151,7 @@ def test_selection_is_no_worse_than_a_grid(problem, folds):
     family = Scales(X, np.array([start_scale(X)]))
 
     def value(log_theta, ridge):
-        system = RidgeSystem(family.gram(np.atleast_1d(log_theta)), ridge, bias=True)
+        system = RidgeSystem(family.gram(np.atleast_1d(log_theta))[0], ridge, bias=True)
         return (leave_folds_out(system, targets, parts) if folds else leave_one_out(system, targets))[0]
 
     found, ridge = select(family, targets, parts, None, itertools.product(SCALE_STARTS, RIDGE_STARTS))

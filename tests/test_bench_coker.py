@@ -14,7 +14,7 @@ import pytest
 from bench.papers import coker
 from streamkernel import datasets, kernels
 from streamkernel.batch import CoKER
-from streamkernel.batch.lssvm import leave_folds_out, make_folds
+from streamkernel.batch.cross_validation import leave_folds_out, make_folds
 from streamkernel.batch.system import RidgeSystem
 
 FILES = ("abalone.csv", "mg.csv", "liver-disorders.csv", "winequality-red.csv", "german-credit.csv")

@@ -15,7 +15,7 @@ from reference import JIT
 from bench import streams_river
 from bench.papers import krls, laser
 from streamkernel import KRLS, datasets, kernels
-from streamkernel.batch.lssvm import scaled_gram
+from streamkernel.batch.scales import scaled_gram
 from streamkernel.batch.system import RidgeSystem
 from streamkernel.forecasting import KernelForecaster
 

@@ -168,6 +168,17 @@ def test_constant_features_take_no_part() -> None:
     assert found.value == pytest.approx(alone.value, rel=1e-9)
 
 
+def test_a_search_without_a_prior_ends_at_the_criterion_itself_and_stays_in_its_bounds() -> None:
+    X, targets = samples(40, seed=2)
+    family = Expression(X, NAMES, kernels.RBF(2.0), reach=(-0.1, 0.1))
+    start = np.append(family.start, math.log(0.5))
+    found, point = criteria.descend(family, targets, evidence, [start, start + 50.0], (0.2, 1.0), tolerance=1e-9)
+    assert found == pytest.approx(value(family, evidence, targets, point), rel=1e-12)
+    assert found < value(family, evidence, targets, start)
+    assert abs(point[0] - family.start[0]) <= 0.1 + 1e-12
+    assert math.log(0.2) <= point[1] <= 0.0
+
+
 def test_nothing_varies() -> None:
     family = Gaussian(np.ones((6, 2)), ("a", "b"))
     assert np.isfinite(fit(family, np.arange(6.0)[:, None]).value)

@@ -13,7 +13,7 @@ from river import compose, conf, linear_model, preprocessing, proba, utils
 from river import metrics as river_metrics
 from scipy import integrate, stats
 
-from streamkernel import datasets, metrics
+from streamkernel import datasets, distributions, metrics
 
 
 def gaussian(mean=0.0, sd=1.0):
@@ -123,6 +123,19 @@ def test_interval_score(form):
     assert score(metric, 0.5, form(0.0, 2.0)) == pytest.approx(2.0)
     assert score(metric, 2.5, form(0.0, 2.0)) == pytest.approx(2.0 + 2 / 0.1 * 0.5)
     assert score(metric, -1.0, form(0.0, 2.0)) == pytest.approx(2.0 + 2 / 0.1 * 1.0)
+
+
+@pytest.mark.parametrize("level", [0.5, distributions.LEVEL, 0.999])
+def test_the_reach_of_a_normal_interval(level):
+    reach = distributions.normal_reach(level)
+    assert reach == pytest.approx(stats.norm.interval(level)[1], rel=1e-14)
+    assert metrics.central_interval(gaussian(3.0, 2.0), level) == pytest.approx((3.0 - 2.0 * reach, 3.0 + 2.0 * reach))
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, "0.9", math.nan])
+def test_a_reach_needs_a_probability(level):
+    with pytest.raises(ValueError, match="level must be a number between 0 and 1"):
+        distributions.normal_reach(level)
 
 
 def test_interval_score_is_least_for_the_true_quantiles():

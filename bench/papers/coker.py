@@ -39,9 +39,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from bench.papers.report import figure, progress, table, write_csv
 from streamkernel import datasets, kernels
-from streamkernel.batch.coker import CoKER, CoKERClassifier, Experts, combine, coupled_weights, in_sample_loss, is_lost
-from streamkernel.batch.lssvm import Folds, make_folds
+from streamkernel.batch.coker import CoKER, CoKERClassifier, combine
+from streamkernel.batch.cross_validation import Folds, make_folds
+from streamkernel.batch.experts import Experts, in_sample_loss, is_lost
 from streamkernel.batch.system import RidgeSystem
+from streamkernel.ensembles import coupled_weights
 
 Floats = NDArray[np.float64]
 Table = tuple[Sequence[str], list[list[Any]]]

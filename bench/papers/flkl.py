@@ -42,8 +42,8 @@ from sklearn.preprocessing import StandardScaler
 
 from bench.papers.report import figure, progress, table, wilcoxon, write_csv
 from streamkernel import datasets
-from streamkernel.batch.flkl import FLKL, learned_is_better
-from streamkernel.batch.lssvm import LSSVM
+from streamkernel.batch import FLKL, LSSVM
+from streamkernel.batch.first_level import learned_is_better
 from streamkernel.relevance_plots import plot_critical_difference, plot_decision_surface, plot_relevance
 
 Floats = NDArray[np.float64]

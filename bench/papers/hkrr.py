@@ -30,8 +30,10 @@ from scipy import linalg, optimize, special
 
 from bench.papers import report
 from streamkernel import datasets, kernels
-from streamkernel.batch.heteroscedastic import HKRR, LOOHKRR, VARIANCES, Expansion, LogDeviation, VarianceModel
-from streamkernel.batch.system import RidgeSystem
+from streamkernel.batch import HKRR, LOOHKRR
+from streamkernel.batch.log_deviation import LogDeviation
+from streamkernel.batch.system import Expansion, RidgeSystem
+from streamkernel.batch.variances import VARIANCES, VarianceModel
 
 Floats = NDArray[np.float64]
 

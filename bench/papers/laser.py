@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 import streamkernel
 from bench.papers.report import progress
 from streamkernel import KRLS, KRR, datasets, kernels
-from streamkernel.batch.lssvm import scaled_gram
+from streamkernel.batch.scales import scaled_gram
 from streamkernel.batch.system import RidgeSystem
 
 Floats = NDArray[np.float64]

@@ -1,12 +1,11 @@
 """Coupled kernel ensemble regression: one ridge regression for each of L kernels, weighted by their losses.
 
 Wornyo, Ocquaye & Bediako-Kyeremeh, "Coupled kernel ensemble regression", section 3.2: eqs. (9) to (14).
-Paper -> code: K_i gram, λ ridge, α_i coefficients, b_i bias, ζ_i loss, W_i weight, r r, L the number of kernels.
+Paper -> code: λ ridge, ζ_i loss, W_i weight, r r, L the number of kernels.
 
 Three equations are not used as they are printed:
 
-- (11) and (12) take α without the bias, then b from what is left. The minimum of (9) over both, with A = K + λI, is
-  b = 1'A⁻¹y / 1'A⁻¹1 and α = A⁻¹(y − b1): the slope −2·1'(y − Kα − b1) is then zero, since 1'α = 0.
+- (11) and (12), the coefficients of one regression: see `experts`.
 - (13) has the exponent r − 1. The minimum of Σ W_i^r ζ_i over ΣW_i = 1 is W_i ∝ ζ_i^(−1/(r−1)); the two agree at r = 2
   only. r → 1 leaves the best kernel alone, as the text says of r = 1, and r → ∞ weighs all the same; the print does
   the opposite.
@@ -16,8 +15,7 @@ Three equations are not used as they are printed:
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -26,140 +24,17 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
-from .. import kernels as kernel_types
 from ..core.types import Matrix, Vector
 from ..ensembles import KernelMixture, KernelMixtureClassifier, coupled_weights
 from ..kernels import Kernel
 from ..learners import KRR, LSSVMClassifier
-from .lssvm import KernelClassifier, arrange, feature_names, start_scale
-from .system import RidgeSystem
+from .classifier import KernelClassifier
+from .experts import Experts, default_kernels
+from .features import arrange, feature_names, read_samples, teach
 
 __all__ = ["CoKER", "CoKERClassifier"]
 
 Zeta = Literal["loo", "in_sample"]
-
-# The default kernels: widths in units of the root of the features' total variance, and degrees of polynomials. Rough
-# kernels are given the larger widths, where they differ most from smooth ones.
-RBF_WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
-ROUGH_WIDTHS = (1.0, 4.0)
-DEGREES = (1, 2, 3)
-
-
-def default_kernels(X: Matrix) -> tuple[Kernel, ...]:
-    """Twelve kernels of four types for samples X: narrow to wide, rough to smooth, local to global.
-
-    Widths follow the features' variance and polynomials their mean square, so a common unit of the features is of no
-    consequence. Features of different units should be standardized.
-
-    Examples
-    --------
-
-    >>> import numpy as np
-    >>> from streamkernel.batch.coker import default_kernels
-    >>> for kernel in default_kernels(np.array([[-2.0], [2.0]])):
-    ...     print(kernel, end="; ")
-    RBF(0.5); RBF(1.0); RBF(2.0); RBF(4.0); RBF(8.0); Laplacian(2.0); Laplacian(8.0); Matern32(2.0); Matern32(8.0);
-    Polynomial(1, scale=0.25); Polynomial(2, scale=0.25); Polynomial(3, scale=0.25);
-
-    """
-    width = 1.0 / math.sqrt(2.0 * start_scale(X))
-    level = float(np.square(X).sum(axis=1).mean())
-    return (
-        *(kernel_types.RBF(factor * width) for factor in RBF_WIDTHS),
-        *(kernel_types.Laplacian(factor * width) for factor in ROUGH_WIDTHS),
-        *(kernel_types.Matern32(factor * width) for factor in ROUGH_WIDTHS),
-        *(kernel_types.Polynomial(degree, scale=1.0 / level if level > 0.0 else 1.0) for degree in DEGREES),
-    )
-
-
-def is_lost(ridge: float, diagonal: Vector) -> bool:
-    """Whether λ vanishes in the rounding of a kernel matrix with this diagonal."""
-    return not ridge > np.finfo(np.float64).eps * len(diagonal) * float(diagonal.max())
-
-
-def factored(kernel: Kernel, gram: Matrix, ridge: float) -> RidgeSystem:
-    """K + λI with a bias, factored; an error that names the kernel where λ would be lost."""
-    diagonal = np.diagonal(gram)
-    if is_lost(ridge, diagonal):
-        raise ValueError(
-            f"ridge {ridge!r} is lost in the rounding of {kernel!r}, which is up to {float(diagonal.max()):.3g} on "
-            "these samples: scale the features, or raise ridge"
-        )
-    return RidgeSystem(gram, ridge, bias=True)
-
-
-class Experts:
-    """The L base regressors of eq. (9) on one training set, and their losses.
-
-    Parameters
-    ----------
-    kernels
-        One kernel for each expert.
-    X
-        The training samples.
-    features
-        The names of its columns.
-    targets
-        One column for each output.
-    ridge
-        λ.
-
-    Attributes
-    ----------
-    coefficients
-        α, indexed [expert, sample, output].
-    biases
-        b, indexed [expert, output].
-    left_out
-        Residuals of the sample by the expert fitted without it, indexed as `coefficients`.
-    losses
-        ζ summed over the outputs, one for each expert, by either rule.
-
-    Examples
-    --------
-
-    >>> import numpy as np
-    >>> from streamkernel import kernels
-    >>> from streamkernel.batch.coker import Experts
-    >>> X = np.array([[0.0], [1.0], [2.0]])
-    >>> experts = Experts([kernels.Linear(), kernels.RBF(0.1)], X, ["x"], 2.0 * X, ridge=0.1)
-    >>> experts([[3.0]]).round(2)[:, 0, 0]
-    array([5.81, 2.  ])
-    >>> {rule: losses.round(2) for rule, losses in experts.losses.items()}
-    {'loo': array([ 0.5, 18. ]), 'in_sample': array([0.38, 0.73])}
-
-    """
-
-    def __init__(
-        self, kernels: Sequence[Kernel], X: Matrix, features: Sequence[Hashable], targets: Matrix, ridge: float
-    ) -> None:
-        self._kernels, self._X, self._features = kernels, X, features
-        shape = (len(kernels), *targets.shape)
-        self.coefficients, self.left_out = np.empty(shape), np.empty(shape)
-        self.biases = np.empty((len(kernels), targets.shape[1]))
-        in_sample = np.empty(len(kernels))
-        for i, kernel in enumerate(kernels):
-            gram = kernel(X, features=features)
-            system = factored(kernel, gram, ridge)
-            self.coefficients[i], self.biases[i] = system.solve(targets)
-            self.left_out[i] = system.leave_one_out_residuals(targets)
-            in_sample[i] = in_sample_loss(gram, self.coefficients[i], self.biases[i], targets, ridge)
-        self.losses: dict[str, Vector] = {"loo": np.square(self.left_out).sum(axis=(1, 2)), "in_sample": in_sample}
-
-    def __call__(self, X: ArrayLike) -> Matrix:
-        """The predictions of every expert, indexed [expert, sample, output]."""
-        return np.array(
-            [
-                kernel(X, self._X, features=self._features) @ coefficients + bias
-                for kernel, coefficients, bias in zip(self._kernels, self.coefficients, self.biases, strict=True)
-            ]
-        )
-
-
-def in_sample_loss(gram: Matrix, coefficients: Matrix, bias: Vector, targets: Matrix, ridge: float) -> float:
-    """ζ = ‖Kα + b − y‖² + λα'Kα, as printed below eq. (13), summed over the outputs."""
-    smooth = gram @ coefficients
-    return float(np.square(smooth + bias - targets).sum() + ridge * (coefficients * smooth).sum())
 
 
 def combine(weights: Vector, values: Matrix) -> Matrix:
@@ -191,8 +66,8 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     kernels
-        The L kernels. The default is `coker.default_kernels`: RBF, Laplacian, Matern and polynomial ones, whose widths
-        follow the features' variance. Standardize features that have different units.
+        The L kernels. The default is `experts.default_kernels`: RBF, Laplacian, Matern and polynomial ones, whose
+        widths follow the features' variance. Standardize features that have different units.
     ridge
         λ, greater than 0, the same for every kernel; the paper's is 0.1.
     r
@@ -274,9 +149,8 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_all(self, X: ArrayLike) -> Matrix:
         """The predictions of each kernel alone, one row for each."""
-        check_is_fitted(self)
-        samples = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._experts(arrange(self, samples))[:, :, 0]
+        samples = read_samples(self, X)
+        return self._experts(samples)[:, :, 0]
 
     @property
     def leave_one_out_residuals_(self) -> Vector:
@@ -306,10 +180,10 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         checks.number("bias", bias, low=0.0, open_low=True)
-        names, models = tuple(feature_names(self)), []
+        names, models = feature_names(self), []
         for kernel in self.kernels_:
             stream = KRR(kernel + bias, ridge=float(self.ridge), threshold=threshold, max_size=max_size)
-            stream.learn_rows(names, self.X_fit_, self._targets)
+            teach(stream, names, self.X_fit_, self._targets)
             models.append(stream)
         start = tuple(self.weights_.tolist())
         own: dict[str, Any] = {"weighting": "coker", "power": float(self.r), "initial_weights": start}
@@ -390,9 +264,8 @@ class CoKERClassifier(KernelClassifier):
 
     def decision_function(self, X: ArrayLike) -> Matrix | Vector:
         """The weighted mean of the kernels' decisions, eq. (14); a column per class when there are more than two."""
-        check_is_fitted(self)
-        samples = validate_data(self, X, dtype=np.float64, reset=False)
-        decisions = combine(self.weights_, self._experts(arrange(self, samples)))
+        samples = read_samples(self, X)
+        decisions = combine(self.weights_, self._experts(samples))
         return decisions[:, 0] if len(self.classes_) == 2 else decisions
 
     def to_stream(  # type: ignore[override]
@@ -421,8 +294,7 @@ class CoKERClassifier(KernelClassifier):
         labels = self.classes_[self._labels].tolist()
         for kernel in self.kernels_:
             stream = LSSVMClassifier(kernel, threshold=threshold, ridge=float(self.ridge), bias=bias, max_size=max_size)
-            for sample, label in zip(self.X_fit_.tolist(), labels, strict=True):
-                stream.learn_one(dict(zip(names, sample, strict=True)), label)
+            teach(stream, names, self.X_fit_, labels)
             models.append(stream)
         start = tuple(self.weights_.tolist())
         own: dict[str, Any] = {"weighting": "coker", "power": float(self.r), "initial_weights": start}

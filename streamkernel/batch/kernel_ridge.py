@@ -26,8 +26,10 @@ from .. import checks, kernels
 from ..core.types import Matrix, Vector
 from ..learners import CKAAR, IKAAR, KAAR, KRR
 from ..learners.kaar import controlled, iterated
-from .heteroscedastic import VARIANCES, VarianceModel
+from . import arguments
+from .features import arrange, feature_names, read_samples, teach
 from .system import RidgeSystem
+from .variances import VARIANCES, VarianceModel
 
 Method = Literal["krr", "kaar", "ikaar", "ckaar"]
 RidgeScale = Literal["absolute", "relative"]
@@ -83,7 +85,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     bias
         Whether the model has a constant term b without a penalty: the limit of a large constant added to the kernel.
     variance
-        What `predict(X, return_std=True)` is the root of, one of `heteroscedastic.VARIANCES`: constant from the
+        What `predict(X, return_std=True)` is the root of, one of `variances.VARIANCES`: constant from the
         "training" or leave-one-out ("loo") residuals, or a second model of their squares ("residual_model",
         "loo_residual_model"). `HKRR` and `LOOHKRR` fit mean and variance together.
     noise_kernel
@@ -165,10 +167,8 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Fit to the samples X and targets y."""
         self._check_parameters()
         samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        self._order = sorted(range(len(names)), key=names.__getitem__)
-        self._features = tuple(names[i] for i in self._order)
-        self.X_fit_ = samples[:, self._order]
+        self._features = feature_names(self)
+        self.X_fit_ = arrange(self, samples)
         self._targets = targets.astype(np.float64)
         self.kernel_ = kernels.default(self.n_features_in_) if self.kernel is None else self.kernel
         gram = self.kernel_(self.X_fit_, features=self._features)
@@ -190,7 +190,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
         With `return_std`, their standard deviations too, by `variance`.
         """
-        samples = self._samples(X)
+        samples = read_samples(self, X)
         column, diagonal = self._similarities(samples)
         mean = self._plain(column)
         if self.method != "krr":
@@ -213,7 +213,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_all(self, X: ArrayLike) -> dict[str, Vector]:
         """The predictions of the four methods by name, from one solve."""
-        column, diagonal = self._similarities(self._samples(X))
+        column, diagonal = self._similarities(read_samples(self, X))
         plain, u = self._plain(column), self._u(column, diagonal)
         return {method: self.mean_ + plain * self._factor(method, u) for method in get_args(Method)}
 
@@ -267,16 +267,11 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 stream = IKAAR(iterations=self.iterations, **own)
             case "ckaar":
                 stream = CKAAR(control=self.control, **own)
-        stream.learn_rows(self._features, self.X_fit_, self._targets - self.mean_)
+        teach(stream, self._features, self.X_fit_, self._targets - self.mean_)
         if not self.center:
             return stream
         shift, back = functools.partial(operator.add, -self.mean_), functools.partial(operator.add, self.mean_)
         return compose.TargetTransformRegressor(stream, shift, back)
-
-    def _samples(self, X: ArrayLike) -> Matrix:
-        """Samples with their columns in the order of the fit's features."""
-        check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False)[:, self._order])
 
     def _similarities(self, samples: Matrix) -> tuple[Matrix, Vector]:
         """The rows k' of similarities to the training samples, and k(x, x)."""
@@ -299,12 +294,12 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return shrinkage(method, u, float(self.iterations), float(self.control))
 
     def _check_parameters(self) -> None:
-        kernels.check(self.kernel)
+        arguments.kernel("kernel", self.kernel)
         checks.choice("method", self.method, get_args(Method))
         checks.number("ridge", self.ridge, low=0.0, open_low=True)
         checks.choice("ridge_scale", self.ridge_scale, get_args(RidgeScale))
         checks.number("iterations", self.iterations, low=0.0, open_low=True)
         checks.number("control", self.control, low=0.0)
         checks.choice("variance", self.variance, VARIANCES)
-        kernels.check(self.noise_kernel)
+        arguments.kernel("noise_kernel", self.noise_kernel)
         checks.number("ridge_noise", self.ridge_noise, low=0.0, open_low=True)

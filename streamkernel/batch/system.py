@@ -3,18 +3,22 @@
     (K + R) α + b 1 = y,   1'α = 0 (with a bias; without one b = 0),   R diagonal and positive
 
 Its closed-form leave-one-out residuals are y_i − f₋ᵢ(x_i) = α_i / Q_ii, where Q is the block of the system's inverse
-that takes y to α: Cawley, Talbot, Foxall, Dorling & Mandic (2004), eq. (24).
+that takes y to α: Cawley, Talbot, Foxall, Dorling & Mandic (2004), eq. (24). What it solves for is an `Expansion`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.linalg import lapack
 
+from .. import kernels
 from ..core.types import Matrix, Vector
 
 
@@ -26,7 +30,7 @@ class RidgeSystem:
     gram
         K, symmetric and positive semi-definite.
     noise
-        The diagonal of R: a positive number, or one for each sample.
+        The diagonal of R: a positive number, or one for each sample; None where `gram` is K + R already.
     bias
         Whether the model has a constant term b.
 
@@ -44,12 +48,13 @@ class RidgeSystem:
 
     """
 
-    def __init__(self, gram: Matrix, noise: ArrayLike, bias: bool) -> None:
+    def __init__(self, gram: Matrix, noise: ArrayLike | None, bias: bool) -> None:
         matrix = np.array(gram, dtype=np.float64)
-        noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), len(matrix))
-        if not (noise > 0.0).all():
-            raise ValueError(f"noise must be positive, got {noise.min()!r}")
-        matrix[np.diag_indices_from(matrix)] += noise
+        if noise is not None:
+            noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), len(matrix))
+            if not (noise > 0.0).all():
+                raise ValueError(f"noise must be positive, got {noise.min()!r}")
+            matrix[np.diag_indices_from(matrix)] += noise
         # LAPACK works in columns: the transpose of a symmetric matrix is itself, and is factored where it stands.
         self._factor = linalg.cho_factor(matrix.T, lower=True, overwrite_a=True)
         self._ones = self._divide(np.ones(len(matrix))) if bias else None
@@ -85,3 +90,33 @@ class RidgeSystem:
     def log_determinant(self) -> float:
         """ln det(K + R)."""
         return 2.0 * float(np.log(np.diagonal(self._factor[0])).sum())
+
+
+@dataclasses.dataclass(frozen=True)
+class Expansion:
+    """The function Σᵢ αᵢ k(xᵢ, ·) + b.
+
+    Parameters
+    ----------
+    kernel
+        k.
+    points
+        The rows xᵢ.
+    coefficients
+        α, one column for each output where there are several.
+    bias
+        b, one for each output.
+    features
+        Names of the columns, for kernels that name their features.
+
+    """
+
+    kernel: kernels.Kernel
+    points: Matrix
+    coefficients: Matrix | Vector
+    bias: float | Vector
+    features: Sequence[Hashable] | None = None
+
+    def __call__(self, X: ArrayLike) -> Any:
+        """The values at the rows of X."""
+        return self.kernel(X, self.points, features=self.features) @ self.coefficients + self.bias

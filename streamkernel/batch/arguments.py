@@ -1,0 +1,33 @@
+"""Checks of arguments in the words of the batch algorithms, over `streamkernel.checks`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import checks, kernels
+
+
+def kernel(name: str, value: Any) -> None:
+    """A kernel, or None, which leaves the choice to the algorithm."""
+    if value is not None and not isinstance(value, kernels.Kernel):
+        raise TypeError(f"{name} must be one of streamkernel.kernels or None, got {value!r}")
+
+
+def positive(name: str, value: Any) -> None:
+    """A finite number greater than 0; anything else is a ValueError."""
+    try:
+        checks.number(name, value, low=0.0, open_low=True)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a finite number > 0, got {value!r}") from None
+
+
+def positive_or_none(name: str, value: Any) -> None:
+    """A finite number greater than 0, or None, which leaves the choice to the algorithm."""
+    if value is None:
+        return
+    try:
+        checks.number(name, value, low=0.0, open_low=True)
+    except TypeError:
+        raise TypeError(f"{name} must be a number > 0 or None, got {value!r}") from None
+    except ValueError:
+        raise ValueError(f"{name} must be a finite number > 0 or None, got {value!r}") from None
