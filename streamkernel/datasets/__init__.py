@@ -30,6 +30,7 @@ Examples
 from streamkernel.datasets.base import embed
 from streamkernel.datasets.channel import NonlinearChannel
 from streamkernel.datasets.fetch import DatasetError, cache_folder
+from streamkernel.datasets.raetsch import Raetsch
 from streamkernel.datasets.synthetic import (
     Friedman1,
     Friedman2,
@@ -53,7 +54,6 @@ from streamkernel.datasets.tables import (
     GermanCredit,
     LiverDisorders,
     PimaDiabetes,
-    Raetsch,
     Ripley,
     Servo,
     SpaceGA,
