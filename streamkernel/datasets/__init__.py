@@ -30,6 +30,7 @@ Examples
 from streamkernel.datasets.base import embed
 from streamkernel.datasets.channel import NonlinearChannel
 from streamkernel.datasets.fetch import DatasetError, cache_folder
+from streamkernel.datasets.laser import SantaFeLaser
 from streamkernel.datasets.raetsch import Raetsch
 from streamkernel.datasets.synthetic import (
     Friedman1,
@@ -60,7 +61,7 @@ from streamkernel.datasets.tables import (
     WineRed,
     WineWhite,
 )
-from streamkernel.datasets.timeseries import Lorenz, MackeyGlass, SantaFeLaser
+from streamkernel.datasets.timeseries import Lorenz, MackeyGlass
 
 __all__ = [
     "MG",
