@@ -20,7 +20,7 @@ from . import checks, criteria, kernels
 from .checkpoint import Checkpointed
 from .core.types import Matrix, Vector
 from .encoding import Column, Encoder, Scaling
-from .ensembles import LARGEST_SQUARE, SMALLEST_VARIANCE, Weighting
+from .ensembles.weighting import OUTLIER_SQUARE, SMALLEST_VARIANCE, Weighting
 from .kernels import Feature
 from .learners import dictionary
 from .learners.bank import Bank
@@ -232,7 +232,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         mixed = float(self._weighting.weights @ means)
         self._square += SQUARE_RATE * ((target - mixed) ** 2 - self._square)
         unit = max(self._square, SMALLEST_VARIANCE)
-        self._weighting.update(-0.5 * np.minimum(losses / unit, LARGEST_SQUARE), losses)
+        self._weighting.update(-0.5 * np.minimum(losses / unit, OUTLIER_SQUARE), losses)
         self._bank.learn(scaling.transform(encoded), target, w)
         self._bank.relax(MOST_REMOVALS)
         self._seen = None
