@@ -39,7 +39,6 @@ LAYERS = [
         "forecasting",
         "metrics",
         "plotting",
-        "relevance_plots",
         "running",
         "selection",
         "session",
