@@ -1,15 +1,89 @@
-"""The distribution that a mixture predicts."""
+"""What a prediction says: quantiles, intervals and points of distributions, and the distribution of a mixture."""
 
 from __future__ import annotations
 
 import math
+import numbers
+import sys
 from collections.abc import Sequence
 from typing import Any
 
-from river.proba.base import ContinuousDistribution
+from river import conf, proba
+from river.proba.base import ContinuousDistribution as Distribution
+from scipy import optimize, special
 
 
-class GaussianMixture(ContinuousDistribution):
+def quantile(distribution: Distribution, level: float) -> float:
+    """The value that a distribution stays below with probability `level`.
+
+    Examples
+    --------
+
+    >>> from river import proba
+    >>> from streamkernel import distributions
+
+    >>> round(distributions.quantile(proba.Gaussian._from_state(n=1, m=1.0, var=4.0, ddof=0), 0.975), 2)
+    4.92
+
+    """
+    if isinstance(distribution, proba.Gaussian):
+        return float(distribution.mu + distribution.sigma * special.ndtri(level))
+    center, step = float(distribution.mode), 1.0
+    while distribution.cdf(center - step) > level or distribution.cdf(center + step) < level:
+        step *= 2.0
+        if math.isinf(step):
+            raise ValueError(f"the cdf of {distribution!r} does not reach {level!r}")
+    root = optimize.brentq(
+        lambda t: distribution.cdf(t) - level, center - step, center + step, xtol=sys.float_info.min, maxiter=2000
+    )
+    return float(root)
+
+
+def central_interval(prediction: Any, level: float) -> tuple[float, float]:
+    """The ends of an interval: those of an interval or pair as it is, of a distribution at the given coverage.
+
+    Examples
+    --------
+
+    >>> from river import proba
+    >>> from streamkernel import distributions
+
+    >>> lower, upper = distributions.central_interval(proba.Gaussian._from_state(n=1, m=1.0, var=4.0, ddof=0), 0.95)
+    >>> round(lower, 2), round(upper, 2)
+    (-2.92, 4.92)
+
+    """
+    check_level(level)
+    if isinstance(prediction, Distribution):
+        tail = 0.5 * (1.0 - level)
+        return quantile(prediction, tail), quantile(prediction, 1.0 - tail)
+    is_interval = isinstance(prediction, conf.interval.Interval)
+    try:
+        lower, upper = (prediction.lower, prediction.upper) if is_interval else prediction
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"expected an interval, a pair (lower, upper) or a distribution, got {prediction!r}: "
+            "predict with with_interval=True or with_dist=True"
+        ) from None
+    if not lower <= upper:
+        raise ValueError(f"an interval must have lower <= upper, got ({lower!r}, {upper!r})")
+    return lower, upper
+
+
+def point(prediction: Any) -> float:
+    """The mean of a distribution, where it has none its mode, the middle of an interval."""
+    if isinstance(prediction, Distribution):
+        return float(getattr(prediction, "mu", prediction.mode))
+    return 0.5 * sum(central_interval(prediction, level=0.5))
+
+
+def check_level(level: Any) -> None:
+    """The probability of an interval."""
+    if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
+        raise ValueError(f"level must be a number between 0 and 1, got {level!r}")
+
+
+class GaussianMixture(Distribution):
     """A weighted mixture of Gaussians, with the interface of river's distributions.
 
     Parameters
@@ -76,11 +150,7 @@ class GaussianMixture(ContinuousDistribution):
 
     def interval(self, level: float) -> Any:
         """The central interval of this probability, a river `Interval`."""
-        from river.conf.interval import Interval
-
-        from .metrics import central_interval
-
-        return Interval(*central_interval(self, level))
+        return conf.interval.Interval(*central_interval(self, level))
 
     def sample(self) -> float:
         """A random value."""

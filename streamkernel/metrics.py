@@ -20,16 +20,16 @@ Coverage: ...
 from __future__ import annotations
 
 import math
-import numbers
-import sys
 from collections.abc import Mapping
 from typing import Any
 
-from river import base, conf, evaluate, proba
+from river import base, evaluate, proba
 from river import metrics as river_metrics
 from river.metrics.base import MeanMetric, RegressionMetric, WrapperMetric
 from river.proba.base import ContinuousDistribution as Distribution
-from scipy import integrate, optimize, special
+from scipy import integrate
+
+from .distributions import central_interval, check_level, point, quantile
 
 __all__ = [
     "CRPS",
@@ -116,7 +116,7 @@ class _IntervalMetric(MeanMetric, RegressionMetric):
 
     def __init__(self, level: float = 0.9) -> None:
         super().__init__()
-        _check_level(level)
+        check_level(level)
         self.level: float = level
 
 
@@ -194,7 +194,7 @@ class Coverage(_IntervalMetric):
 
 
 class OnMean(WrapperMetric, RegressionMetric):
-    """A metric of point predictions, for the mean of a Gaussian or the centre of an interval.
+    """A metric of point predictions, for the mean of a Gaussian or the center of an interval.
 
     Of other river distributions, which do not tell their mean, it takes the mode.
 
@@ -232,70 +232,6 @@ class OnMean(WrapperMetric, RegressionMetric):
     def revert(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
         """Revert the wrapped metric."""
         self._metric.revert(y_true, point(y_pred), w)
-
-
-def quantile(distribution: Distribution, level: float) -> float:
-    """The value that a distribution stays below with probability `level`.
-
-    Examples
-    --------
-
-    >>> from river import proba
-    >>> from streamkernel import metrics
-
-    >>> round(metrics.quantile(proba.Gaussian._from_state(n=1, m=1.0, var=4.0, ddof=0), 0.975), 2)
-    4.92
-
-    """
-    if isinstance(distribution, proba.Gaussian):
-        return float(distribution.mu + distribution.sigma * special.ndtri(level))
-    centre, step = float(distribution.mode), 1.0
-    while distribution.cdf(centre - step) > level or distribution.cdf(centre + step) < level:
-        step *= 2.0
-        if math.isinf(step):
-            raise ValueError(f"the cdf of {distribution!r} does not reach {level!r}")
-    root = optimize.brentq(
-        lambda t: distribution.cdf(t) - level, centre - step, centre + step, xtol=sys.float_info.min, maxiter=2000
-    )
-    return float(root)
-
-
-def central_interval(prediction: Any, level: float) -> tuple[float, float]:
-    """The ends of an interval: those of an interval or pair as it is, of a distribution at the given coverage.
-
-    Examples
-    --------
-
-    >>> from river import proba
-    >>> from streamkernel import metrics
-
-    >>> lower, upper = metrics.central_interval(proba.Gaussian._from_state(n=1, m=1.0, var=4.0, ddof=0), 0.95)
-    >>> round(lower, 2), round(upper, 2)
-    (-2.92, 4.92)
-
-    """
-    _check_level(level)
-    if isinstance(prediction, Distribution):
-        tail = 0.5 * (1.0 - level)
-        return quantile(prediction, tail), quantile(prediction, 1.0 - tail)
-    is_interval = isinstance(prediction, conf.interval.Interval)
-    try:
-        lower, upper = (prediction.lower, prediction.upper) if is_interval else prediction
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"expected an interval, a pair (lower, upper) or a distribution, got {prediction!r}: "
-            "predict with with_interval=True or with_dist=True"
-        ) from None
-    if not lower <= upper:
-        raise ValueError(f"an interval must have lower <= upper, got ({lower!r}, {upper!r})")
-    return lower, upper
-
-
-def point(prediction: Any) -> float:
-    """The mean of a distribution, where it has none its mode, the middle of an interval."""
-    if isinstance(prediction, Distribution):
-        return float(getattr(prediction, "mu", prediction.mode))
-    return 0.5 * sum(central_interval(prediction, level=0.5))
 
 
 def progressive_dist_score(
@@ -370,8 +306,3 @@ def _check_distribution(metric: object, prediction: object) -> None:
             f"{type(metric).__name__} scores a distribution, got {prediction!r}: predict with with_dist=True, or "
             "evaluate with streamkernel.metrics.progressive_dist_score"
         )
-
-
-def _check_level(level: Any) -> None:
-    if isinstance(level, bool) or not isinstance(level, numbers.Real) or not 0.0 < float(level) < 1.0:
-        raise ValueError(f"level must be a number between 0 and 1, got {level!r}")

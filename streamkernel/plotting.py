@@ -9,7 +9,7 @@ import numpy as np
 from river import conf
 from river.proba.base import ContinuousDistribution as Distribution
 
-from .metrics import central_interval, point
+from .distributions import central_interval, point
 
 __all__ = ["plot_intervals"]
 
