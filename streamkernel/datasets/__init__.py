@@ -14,7 +14,8 @@ A table is looked for in this order, and nothing is read before its first row is
 4. its public address, into the cache.
 
 A file with a known checksum must match it, and the parsed content must match the library's own checksum wherever it
-came from, so every source gives the same arrays. `catalog.py` lists addresses and checksums.
+came from, so every source gives the same arrays. `catalog.py` lists addresses and checksums,
+`raetsch.py` that of its collection.
 
 Examples
 --------
