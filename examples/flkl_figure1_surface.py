@@ -29,7 +29,7 @@ for name, model in models.items():
 if args.plot:
     from matplotlib import pyplot
 
-    from streamkernel.relevance_plots import plot_decision_surface
+    from streamkernel.batch.plots import plot_decision_surface
 
     figure, panels = pyplot.subplots(1, 2, figsize=(11.0, 4.2), layout="constrained")
     for axes, (name, model) in zip(panels, models.items(), strict=True):

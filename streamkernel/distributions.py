@@ -49,13 +49,13 @@ def quantile(distribution: Distribution, level: float) -> float:
     """
     if isinstance(distribution, proba.Gaussian):
         return float(distribution.mu + distribution.sigma * special.ndtri(level))
-    centre, step = float(distribution.mode), 1.0
-    while distribution.cdf(centre - step) > level or distribution.cdf(centre + step) < level:
+    center, step = float(distribution.mode), 1.0
+    while distribution.cdf(center - step) > level or distribution.cdf(center + step) < level:
         step *= 2.0
         if math.isinf(step):
             raise ValueError(f"the cdf of {distribution!r} does not reach {level!r}")
     root = optimize.brentq(
-        lambda t: distribution.cdf(t) - level, centre - step, centre + step, xtol=sys.float_info.min, maxiter=2000
+        lambda t: distribution.cdf(t) - level, center - step, center + step, xtol=sys.float_info.min, maxiter=2000
     )
     return float(root)
 

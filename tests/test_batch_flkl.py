@@ -12,13 +12,14 @@ from sklearn.datasets import make_blobs, make_friedman1
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+from bench.papers.ranks import plot_critical_difference
 from streamkernel.batch import FLKL, LSSVM, FLKLRegressor
 from streamkernel.batch import first_level as flkl
 from streamkernel.batch.cross_validation import make_folds
 from streamkernel.batch.first_level import predict_folds, training_criterion
+from streamkernel.batch.plots import plot_decision_surface, plot_relevance
 from streamkernel.batch.scales import scaled_gram
 from streamkernel.batch.system import RidgeSystem
-from streamkernel.relevance_plots import plot_critical_difference, plot_decision_surface, plot_relevance
 
 RIDGE, PENALTY = 0.3, 2.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,13 @@ import time
 import numpy as np
 import pytest
 
+import streamkernel
 from streamkernel import cli
 from streamkernel.checkpoint import loads
+from streamkernel.cli import commands
+from streamkernel.cli.commands import warmup
+from streamkernel.cli.options import MODELS
+from streamkernel.cli.output import INTERRUPTED
 
 
 @pytest.fixture
@@ -32,7 +38,7 @@ def run_json(capsys, *arguments):
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("model", cli.MODELS)
+@pytest.mark.parametrize("model", MODELS)
 def test_run_learns_a_table(stream_csv, capsys, model):
     options = [] if model == "auto" else ["--ridge", "0.05", "--kernel", "RBF(1.0)"]
     result = run_json(capsys, "run", stream_csv, "--target", "y", "--model", model, *options)
@@ -160,7 +166,7 @@ def test_an_interrupted_run_resumes_from_its_checkpoint(stream_csv, tmp_path, ca
     process.stdin.close()
     process.wait(timeout=60)
     if kind == signal.SIGINT:
-        assert process.returncode == cli.INTERRUPTED
+        assert process.returncode == INTERRUPTED
         assert "--resume" in process.stderr.read()
     process.stderr.close()
     reached = loads(saved.read_bytes()).rows
@@ -241,6 +247,35 @@ def test_warmup_and_version(capsys):
     assert "streamkernel" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("module", ["streamkernel", "streamkernel.cli"])
+def test_the_command_line_as_a_module(module):
+    shown = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout == f"streamkernel {streamkernel.__version__}\n"
+
+
+def test_every_file_of_commands_is_a_command_with_help(capsys):
+    assert set(commands.COMMANDS) == {module.name for module in pkgutil.iter_modules(commands.__path__)}
+    for name, text in commands.COMMANDS.items():
+        with pytest.raises(SystemExit) as stop:
+            cli.main([name, "--help"])
+        assert stop.value.code == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        assert f"usage: streamkernel {name} " in printed and text in printed and "--json" in printed
+
+
+def test_help_imports_no_command():
+    code = """
+import sys
+from streamkernel.cli import main
+try:
+    main(["--help"])
+finally:
+    loaded = [name for name in sys.modules if name.startswith("streamkernel.cli.commands.")]
+    assert not loaded, loaded
+"""
+    assert "warmup" in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
 @pytest.mark.parametrize("arguments", [[], ["fly"], ["demo", "--samples", "0"], ["run"]])
 def test_wrong_usage_exits_with_2(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
@@ -252,8 +287,8 @@ def test_ctrl_c_elsewhere_is_quiet(monkeypatch, capsys):
     def interrupt(arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "warmup", interrupt)
-    assert cli.main(["warmup"]) == cli.INTERRUPTED
+    monkeypatch.setattr(warmup, "run", interrupt)
+    assert cli.main(["warmup"]) == INTERRUPTED
     assert capsys.readouterr().err == "streamkernel: interrupted\n"
 
 

@@ -6,9 +6,12 @@ import csv
 import dataclasses
 import gzip
 import http.server
+import inspect
 import io
 import os
 import pathlib
+import pickle
+import re
 import socket
 import sys
 import threading
@@ -19,30 +22,31 @@ from river.datasets import base
 from scipy.io import savemat
 
 from streamkernel import datasets
-from streamkernel.datasets import catalog, fetch, files, parse, tables
+from streamkernel.datasets import catalog, fetch, files, parse, raetsch
 from streamkernel.datasets.fetch import Original, Packaged
 
 DATA = os.environ.get("STREAMKERNEL_DATA")
-TABLES = [
-    datasets.Abalone,
-    datasets.AutoMPG,
-    datasets.AutoPrice,
-    datasets.BostonHousing,
-    datasets.CompActiv,
-    datasets.Concrete,
-    datasets.CPUPerformance,
-    datasets.Digits,
-    datasets.GermanCredit,
-    datasets.LiverDisorders,
-    datasets.MG,
-    datasets.PimaDiabetes,
-    datasets.Ripley,
-    datasets.Servo,
-    datasets.SpaceGA,
-    datasets.WPBC,
-    datasets.WineRed,
-    datasets.WineWhite,
-]
+SIZES = {  # samples and features
+    datasets.Abalone: (4177, 10),
+    datasets.AutoMPG: (392, 7),
+    datasets.AutoPrice: (159, 15),
+    datasets.BostonHousing: (506, 13),
+    datasets.CompActiv: (8192, 12),
+    datasets.Concrete: (1030, 8),
+    datasets.CPUPerformance: (209, 6),
+    datasets.Digits: (1797, 64),
+    datasets.GermanCredit: (1000, 61),
+    datasets.LiverDisorders: (345, 6),
+    datasets.MG: (1385, 6),
+    datasets.PimaDiabetes: (768, 8),
+    datasets.Ripley: (1250, 2),
+    datasets.Servo: (167, 12),
+    datasets.SpaceGA: (3107, 6),
+    datasets.WPBC: (194, 32),
+    datasets.WineRed: (1599, 11),
+    datasets.WineWhite: (4898, 11),
+}
+TABLES = list(SIZES)
 RED = b"2,red,10\n3,blue,20\n?,red,1\n"
 X_RED, Y_RED = [[2.0, 0.0, 1.0], [3.0, 1.0, 0.0]], [10.0, 20.0]
 
@@ -431,8 +435,19 @@ def test_a_table_is_a_river_data_set_before_it_is_read(table):
     dataset = table()
     assert isinstance(dataset, base.Dataset) and table.__name__ in repr(dataset)
     assert len(dataset.features) == dataset.n_features == len(set(dataset.features))
+    assert (dataset.n_samples, dataset.n_features) == SIZES[table]
     with pytest.raises(ValueError, match="folder must be an existing folder"):
         table(folder="nowhere-to-be-found")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_documents_itself(table):
+    text = inspect.getdoc(table)
+    assert re.findall(r"^(\w+)\n-+$", text, re.MULTILINE) == ["Parameters", "Examples", "References"]
+    assert f"datasets.{table.__name__}(" in text and "[^1]: " in text
+    shown = repr(table())  # river's: the description, the facts, the parameters
+    assert shown.startswith(text.splitlines()[0]) and "Where to look for the data first." in shown
+    assert repr(pickle.loads(pickle.dumps(table()))) == shown
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -510,7 +525,7 @@ def test_raetsch_archive(server, places, monkeypatch):
     buffer = io.BytesIO()
     savemat(buffer, {"heart": record})
     server.handler.content["/benchmarks.mat"] = buffer.getvalue()
-    monkeypatch.setattr(tables, "RAETSCH_ARCHIVE", Original(f"{server.url}/benchmarks.mat", "benchmarks.mat"))
+    monkeypatch.setattr(raetsch, "ARCHIVE", Original(f"{server.url}/benchmarks.mat", "benchmarks.mat"))
     dataset = datasets.Raetsch("heart")
     assert np.array_equal(dataset.arrays()[0], X) and np.array_equal(dataset.arrays()[1], y > 0)
     assert len(dataset.splits()) == 3 and dataset.splits("generated") == [] and dataset.realizations == (1, 2, 3)

@@ -37,14 +37,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from sklearn.preprocessing import StandardScaler
 
+from bench.papers.ranks import SIGNIFICANT, critical_difference, friedman, mean_ranks, plot_critical_difference
 from bench.papers.report import figure, progress, table, wilcoxon, write_csv
 from streamkernel import datasets
 from streamkernel.batch import FLKL, LSSVM
 from streamkernel.batch.first_level import learned_is_better
-from streamkernel.relevance_plots import plot_critical_difference, plot_decision_surface, plot_relevance
+from streamkernel.batch.plots import plot_decision_surface, plot_relevance
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +61,6 @@ COMPARISONS = {
     "beyond the paper": ("RBF-LOO", "ARD-FLKL", BEYOND),
     "beyond the paper, these two": ("RBF-LOO", BEYOND),
 }
-SIGNIFICANT = 0.1  # section 3.2
 
 # Tables 2 and 3: error in percent and its standard error, in the order of RBF_METHODS and ARD_METHODS.
 PRINTED: dict[str, tuple[tuple[float, float], ...]] = {
@@ -205,33 +204,6 @@ def restore(path: Path) -> list[Split]:
             )
             for row in csv.DictReader(file)
         ]
-
-
-# ----------------------------------------------------------------------------------------------------------------------
-# Demsar (2006): comparing methods over data sets
-
-
-def mean_ranks(errors: Floats) -> Floats:
-    """The mean rank of every method (columns) over the data sets (rows); 1 is the smallest error, ties share."""
-    return np.asarray(stats.rankdata(errors, axis=1).mean(axis=0))
-
-
-def friedman(ranks: Floats, count: int) -> tuple[float, float, float]:
-    """Friedman's χ² of mean ranks over `count` data sets, Iman and Davenport's F, and the p-value of F.
-
-    The paper prints 12N/(k + 1) for the leading factor; it is 12N/(k(k + 1)).
-    """
-    k = len(ranks)
-    chi_square = 12.0 * count / (k * (k + 1)) * float((ranks**2).sum() - k * (k + 1) ** 2 / 4.0)
-    room = count * (k - 1) - chi_square
-    statistic = (count - 1) * chi_square / room if room > 0.0 else math.inf
-    return chi_square, statistic, float(stats.f.sf(statistic, k - 1, (k - 1) * (count - 1)))
-
-
-def critical_difference(methods: int, count: int, level: float = SIGNIFICANT) -> float:
-    """The difference of mean ranks from which on the Nemenyi test finds two methods different."""
-    quantile = float(stats.studentized_range.ppf(1.0 - level, methods, np.inf)) / math.sqrt(2.0)
-    return quantile * math.sqrt(methods * (methods + 1) / (6.0 * count))
 
 
 def compare(means: Mapping[str, Mapping[str, float]]) -> list[list[Any]]:

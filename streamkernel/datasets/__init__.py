@@ -14,7 +14,8 @@ A table is looked for in this order, and nothing is read before its first row is
 4. its public address, into the cache.
 
 A file with a known checksum must match it, and the parsed content must match the library's own checksum wherever it
-came from, so every source gives the same arrays. `catalog.py` lists addresses and checksums.
+came from, so every source gives the same arrays. `catalog.py` lists addresses and checksums,
+`raetsch.py` that of its collection.
 
 Examples
 --------
@@ -30,6 +31,8 @@ Examples
 from streamkernel.datasets.base import embed
 from streamkernel.datasets.channel import NonlinearChannel
 from streamkernel.datasets.fetch import DatasetError, cache_folder
+from streamkernel.datasets.laser import SantaFeLaser
+from streamkernel.datasets.raetsch import Raetsch
 from streamkernel.datasets.synthetic import (
     Friedman1,
     Friedman2,
@@ -53,14 +56,13 @@ from streamkernel.datasets.tables import (
     GermanCredit,
     LiverDisorders,
     PimaDiabetes,
-    Raetsch,
     Ripley,
     Servo,
     SpaceGA,
     WineRed,
     WineWhite,
 )
-from streamkernel.datasets.timeseries import Lorenz, MackeyGlass, SantaFeLaser
+from streamkernel.datasets.timeseries import Lorenz, MackeyGlass
 
 __all__ = [
     "MG",

@@ -1,7 +1,7 @@
 """Every table: its columns, the addresses it is published at, and the checksums it must have.
 
 `sha256` of an original is the checksum of the file itself, given where it is known: for the files that Python packages
-also ship (measured on the packages) and for the two whose checksum other open projects publish (Concrete, Raetsch).
+also ship (measured on the packages) and for the one whose checksum another open project publishes (Concrete).
 For the rest none is published. There, as for every source, `digest` is the checksum of the content once parsed (see
 `files.digest`), so all sources of a table give the same arrays or an error. LIBSVM may print space_ga with fewer digits
 than a digest needs, so there `means`, the mean of each column, is compared instead.
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from streamkernel.datasets.fetch import Original, Packaged
 from streamkernel.datasets.parse import Delimited, Parser, arff, libsvm, npy_series, ripley
 
-__all__ = ["RAETSCH", "RAETSCH_ARCHIVE", "TABLES", "Entry", "RaetschEntry"]
+__all__ = ["TABLES", "Entry"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Entry:
     packaged: tuple[tuple[Packaged, Parser], ...] = ()
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     positive: str | None = None  # the class that is True; None for a regression
-    target_type: type = float
+    n_classes: int | None = None  # of a target that is one of several classes 0, 1, ...; None for any other
 
     @functools.cached_property
     def features(self) -> tuple[str, ...]:
@@ -45,17 +45,35 @@ class Entry:
         )
 
 
-@dataclass(frozen=True)
-class RaetschEntry:
-    """The sizes of one benchmark. Its number of rows is not fixed: sources differ in how they treat duplicate rows."""
-
-    n_features: int
-    n_train: int
-    n_test: int
-
-
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/regression"
+
+WINE_COLUMNS = (
+    "fixed_acidity",
+    "volatile_acidity",
+    "citric_acid",
+    "residual_sugar",
+    "chlorides",
+    "free_sulfur_dioxide",
+    "total_sulfur_dioxide",
+    "density",
+    "pH",
+    "sulphates",
+    "alcohol",
+)
+# Of the nuclei of cells, `concativity` spelled as published.
+CELL_MEASURES = (
+    "radius",
+    "texture",
+    "perimeter",
+    "area",
+    "smoothness",
+    "compactness",
+    "concativity",
+    "concave_points",
+    "symmetry",
+    "fractal_dimension",
+)
 
 TABLES = {
     "abalone": Entry(
@@ -184,7 +202,7 @@ TABLES = {
         parse=Delimited(tuple(range(65))),
         digest="617a2d693c1f7614b43617b3b3b6bb74609ab5d2a79576608bcb08407c8c45ab",
         packaged=((Packaged("sklearn", "datasets/data/digits.csv.gz"), Delimited(tuple(range(65)))),),
-        target_type=int,
+        n_classes=10,
     ),
     "german-credit": Entry(
         columns=(
@@ -323,19 +341,7 @@ TABLES = {
         means=(9.756578098, 9.020749047, 8.738303983, 11.88516069, -91638847.15, 38281091.62, -0.5762341333),
     ),
     "winequality-red": Entry(
-        columns=(
-            "fixed_acidity",
-            "volatile_acidity",
-            "citric_acid",
-            "residual_sugar",
-            "chlorides",
-            "free_sulfur_dioxide",
-            "total_sulfur_dioxide",
-            "density",
-            "pH",
-            "sulphates",
-            "alcohol",
-        ),
+        columns=WINE_COLUMNS,
         target="quality",
         n_samples=1599,
         originals=(Original(f"{UCI}/wine-quality/winequality-red.csv", "winequality-red-uci.csv"),),
@@ -343,19 +349,7 @@ TABLES = {
         digest="3d896dae439e4e4173e4a4b4d1cbbc369a42df343cafbfaf0271cc764190569c",
     ),
     "winequality-white": Entry(
-        columns=(
-            "fixed_acidity",
-            "volatile_acidity",
-            "citric_acid",
-            "residual_sugar",
-            "chlorides",
-            "free_sulfur_dioxide",
-            "total_sulfur_dioxide",
-            "density",
-            "pH",
-            "sulphates",
-            "alcohol",
-        ),
+        columns=WINE_COLUMNS,
         target="quality",
         n_samples=4898,
         originals=(Original(f"{UCI}/wine-quality/winequality-white.csv", "winequality-white-uci.csv"),),
@@ -364,36 +358,7 @@ TABLES = {
     ),
     "wpbc": Entry(
         columns=(
-            "radius_mean",
-            "texture_mean",
-            "perimeter_mean",
-            "area_mean",
-            "smoothness_mean",
-            "compactness_mean",
-            "concativity_mean",
-            "concave_points_mean",
-            "symmetry_mean",
-            "fractal_dimension_mean",
-            "radius_se",
-            "texture_se",
-            "perimeter_se",
-            "area_se",
-            "smoothness_se",
-            "compactness_se",
-            "concativity_se",
-            "concave_points_se",
-            "symmetry_se",
-            "fractal_dimension_se",
-            "radius_worst",
-            "texture_worst",
-            "perimeter_worst",
-            "area_worst",
-            "smoothness_worst",
-            "compactness_worst",
-            "concativity_worst",
-            "concave_points_worst",
-            "symmetry_worst",
-            "fractal_dimension_worst",
+            *(f"{measure}_{summary}" for summary in ("mean", "se", "worst") for measure in CELL_MEASURES),
             "tumor_size",
             "lymph_node_status",
         ),
@@ -403,27 +368,4 @@ TABLES = {
         parse=Delimited((*range(3, 35), 2)),
         digest="a315764a715933cf70738943c9cc20dc3dece23da5728c197052f1401e998bae",
     ),
-}
-
-RAETSCH_ARCHIVE = Original(
-    "https://github.com/tdiethe/gunnar_raetsch_benchmark_datasets/raw/master/benchmarks.mat",
-    "benchmarks.mat",
-    "47c19e4bc4716edc4077cfa5ea61edf4d02af4ec51a0ecfe035626ae8b561c75",
-)
-
-RAETSCH = {
-    "banana": RaetschEntry(2, 400, 4900),
-    "breast_cancer": RaetschEntry(9, 200, 77),
-    "diabetis": RaetschEntry(8, 468, 300),
-    "flare_solar": RaetschEntry(9, 666, 400),
-    "german": RaetschEntry(20, 700, 300),
-    "heart": RaetschEntry(13, 170, 100),
-    "image": RaetschEntry(18, 1300, 1010),
-    "ringnorm": RaetschEntry(20, 400, 7000),
-    "splice": RaetschEntry(60, 1000, 2175),
-    "synthetic": RaetschEntry(2, 250, 1000),
-    "thyroid": RaetschEntry(5, 140, 75),
-    "titanic": RaetschEntry(3, 150, 2051),
-    "twonorm": RaetschEntry(20, 400, 7000),
-    "waveform": RaetschEntry(21, 400, 4600),
 }

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import gzip
 import hashlib
+import inspect
 import os
 import pathlib
+import textwrap
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from streamkernel.datasets.base import ArrayDataset, Block, Floats
 from streamkernel.datasets.catalog import TABLES, Entry
 from streamkernel.datasets.fetch import DatasetError, Progress, check_folder
 
-__all__ = ["Table", "digest", "download", "load"]
+__all__ = ["Table", "digest", "download", "load", "published"]
 
 # Significant digits that enter the content checksum: enough to tell any two published files apart, few enough that a
 # float printed by another program gives the same text.
@@ -56,7 +58,7 @@ def _encode(entry: Entry, rows: parse.Rows) -> Block:
     targets = [row[-1] for row in rows]
     if entry.positive is not None:
         return X, np.array([target == entry.positive for target in targets])
-    return X, np.array(targets, dtype=np.float64).astype(entry.target_type)
+    return X, np.array(targets, dtype=np.float64).astype(float if entry.n_classes is None else int)
 
 
 def _verify(entry: Entry, X: Floats, y: NDArray[Any]) -> None:
@@ -125,8 +127,12 @@ class Table(ArrayDataset):
 
     def __init__(self, folder: str | os.PathLike[str] | None = None, progress: Progress | None = None) -> None:
         entry = TABLES[self._name]
-        classes = {"task": base.BINARY_CLF, "n_classes": 2} if entry.positive is not None else {"task": base.REG}
-        super().__init__(n_features=len(entry.features), n_samples=entry.n_samples, **classes)
+        task, n_classes = base.REG, entry.n_classes
+        if entry.positive is not None:
+            task, n_classes = base.BINARY_CLF, 2
+        elif n_classes is not None:
+            task = base.MULTI_CLF
+        super().__init__(task, len(entry.features), n_samples=entry.n_samples, n_classes=n_classes)
         self.folder = check_folder(folder)
         self.progress = progress
 
@@ -142,3 +148,55 @@ class Table(ArrayDataset):
     def _blocks(self) -> Iterator[Block]:
         X, y = self._table
         yield X.copy(), y.copy()
+
+
+Class = TypeVar("Class", bound=type[Table])
+
+# What the documentation of every table says alike.
+DOCUMENTATION = """\
+{description}
+
+Parameters
+----------
+folder
+    Where to look for the data first. See `streamkernel.datasets`.
+progress
+    Called with (bytes so far, bytes in all or None) while a file is downloaded.
+
+Examples
+--------
+
+>>> from streamkernel import datasets
+
+>>> dataset = datasets.{name}()
+>>> dataset.n_samples, dataset.n_features
+({n_samples}, {n_features})
+
+References
+----------
+{references}
+"""
+
+
+def published(name: str) -> Callable[[Class], Class]:
+    """Make a class the table of this name in the catalog, and complete its documentation.
+
+    Requires: the docstring says what the table holds, then has the section References. What all tables share, the
+    parameters and an example, is added; river prints parts of it as the data set's `repr`.
+    """
+
+    def complete(table: Class) -> Class:
+        table._name = name
+        if table.__doc__:  # Python may be told to leave docstrings out
+            description, references = inspect.cleandoc(table.__doc__).split("\n\nReferences\n----------\n")
+            text = DOCUMENTATION.format(
+                description=description,
+                references=references,
+                name=table.__name__,
+                n_samples=TABLES[name].n_samples,
+                n_features=len(TABLES[name].features),
+            )
+            table.__doc__ = textwrap.indent(text, "    ").strip() + "\n\n    "  # river looks for this indentation
+        return table
+
+    return complete

@@ -1,80 +1,42 @@
-"""The regressor that needs no parameters: it learns scales, ridge, noise and pace from the stream itself.
-
-Samples are kept in a window. At the sizes of a geometric schedule, and when drift is detected, the scales of all
-features, the ridge, a level and a trend are chosen by the evidence of the newest samples (`criteria`), and experts are
-made anew from the window: the learned kernel with several ways of forgetting, a rough one with the same scales, and
-a straight line. They share dictionaries (`learners.bank`) and are weighed by discounted Bayesian model averaging
-(`ensembles`).
-"""
+"""The regressor itself: samples in, predictions out; what is learned, and when."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from river import base, drift
+from river import base
 
-from . import checks, criteria, kernels
-from .checkpoint import Checkpointed
-from .core.types import Matrix, Vector
-from .distributions import LEVEL, normal_reach
-from .encoding import Column, Encoder, Scaling
-from .ensembles import LARGEST_SQUARE, SMALLEST_VARIANCE, Weighting
-from .kernels import Feature
-from .learners import reading
-from .learners.bank import Bank
-from .learners.base import gaussian, interval
-from .learners.krls import KRLS
-from .learners.window import Window
+from .. import kernels
+from ..checkpoint import Checkpointed
+from ..core.types import Vector
+from ..encoding import Column, Encoder, Scaling
+from ..ensembles.weighting import OUTLIER_SQUARE, SMALLEST_VARIANCE, Weighting
+from ..kernels import Feature
+from ..learners import reading
+from ..learners.bank import Bank
+from ..learners.base import gaussian, interval
+from ..learners.window import Window
+from .calibration import Calibration
+from .drift import DriftWatch
+from .tuning import Tuning, as_budget, tune
 
-__all__ = ["AutoKernelRegressor"]
-
-
-class Budget(NamedTuple):
-    """What a step may cost."""
-
-    max_size: int
-    """Points in a dictionary."""
-    tuning: int
-    """Samples of which the evidence is taken."""
-    window: int
-    """Samples that are kept."""
-
-
-BUDGETS = {"low": Budget(60, 150, 1000), "medium": Budget(150, 300, 4000), "high": Budget(400, 600, 10_000)}
-# The time of a step in microseconds: about STEP_TIME + POINT_TIME·m² for m points on a current machine.
-STEP_TIME, POINT_TIME = 60.0, 0.008
-
-# The learned kernel: how fast an expert forgets, and how. The rough kernel, for functions with edges: the same.
-PACES = ((1.0, "prior"), (0.999, "walk"), (0.99, "walk"), (0.9, "walk"), (0.99, "prior"), (0.999, "prior"))
-ROUGH_PACES = ((1.0, "prior"), (0.999, "prior"))
-LINEAR_PACES = ((1.0, "prior"), (0.99, "walk"), (0.98, "prior"))
-ROUGH_WIDTH, ROUGH_RIDGE = 2.0, 0.1
 # Experts are weighed by their squared errors in units of the mixture's own, a mean over about 30 samples. In units of
 # each expert's variance, one that forgets fast would win where the noise changes, as only it knows the noise.
 DISCOUNT, SHARE, SQUARE_RATE = 0.99, 0.001, 0.03
 
 # The scales are learned anew when the window has grown to these sizes.
 FIRST_TUNING, GROWTH = 8, 1.6
-MOST_EVALUATIONS = 30
-NARROW, NARROW_EVALUATIONS = 0.05, 20
-# The dictionary is planned from this many samples, to this share of its limit: the stream will add some.
-PLANNING, FILLING = 800, 0.7
-THRESHOLD_RANGE = (1e-8, 0.3)
 # After this many removals from a full dictionary it becomes choosier.
 MOST_REMOVALS = 20
 
-# The intervals' width adapts so that `LEVEL` of the targets lie inside.
-REACH, CALIBRATION_RATE = normal_reach(LEVEL), 0.07
 # Predictions stay within the targets seen so far, extended by this part of their range on both sides.
 MARGIN = 0.5
 
-# Drift is looked for in errors, in units of those that were usual when the scales were learned. The detector starts
-# from its newest values after this many.
-DRIFT_LIMIT, DRIFT_MEMORY, LARGEST_ERROR = 2000, 500, 5.0
-FEWEST_AFTER_DRIFT = 40
+# Drift is looked for in errors, in units of those that were usual when the scales were learned.
+LARGEST_ERROR = 5.0
 RELEVANCE_SAMPLES = 100
 
 
@@ -119,19 +81,17 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
 
     def __init__(self, budget: str | float = "medium") -> None:
         self.budget = budget
-        self._budget = _as_budget(budget)
+        self._budget = as_budget(budget)
         self._encoder = Encoder()
         self._window = Window(self._budget.window, outputs=2, absent=math.nan)  # targets, weights
         self._count = 0
         self._next_tuning = FIRST_TUNING
         self._range = (math.inf, -math.inf)
-        self._stretch = 1.0
-        self._errors: list[float] = []
-        self._detector = drift.ADWIN()
+        self._calibration = Calibration()
+        self._watch = DriftWatch()
         self._drifts: list[int] = []
         self._tunings: list[int] = []
-        self._point: Vector | None = None
-        self._scaling: Scaling | None = None
+        self._tuning: Tuning | None = None
         self._seen: tuple[dict[Feature, float], Vector, Vector] | None = None
 
     # River's methods -------------------------------------------------------------------------------------------------
@@ -160,7 +120,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         mean, variance = self._predict(self._encoder.read(x))
         if not (with_dist or with_interval):
             return mean
-        distribution = gaussian(mean, self._stretch**2 * variance)
+        distribution = gaussian(mean, self._calibration.stretch**2 * variance)
         return interval(distribution, interval_level) if with_interval else distribution
 
     def learn_one(self, x: Mapping[Hashable, Any], y: float, w: float = 1.0) -> None:
@@ -181,16 +141,14 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         encoded = self._encoder.read(x)
         mean, variance = self._predict(encoded)
         encoded = self._encoder.learn(x, encoded)
-        error = (target - mean) / math.sqrt(variance)
         if self._count > 1:
-            missed = abs(error) > REACH * self._stretch
-            self._stretch *= math.exp(CALIBRATION_RATE * (missed - (1.0 - LEVEL)))
+            self._calibration.update((target - mean) / math.sqrt(variance))
         self._count += 1
         self._window.append(encoded, [target, w])
         self._range = min(self._range[0], target), max(self._range[1], target)
-        if self._scaling is not None:
-            self._learn_scaled(encoded, self._scaling, (target - self._center) / self._unit, w)
-            if self._has_drifted(min(abs(target - mean) / self._reference, LARGEST_ERROR)):
+        if self._tuning is not None:
+            self._learn_scaled(encoded, self._tuning, target, w)
+            if self._has_drifted(min(abs(target - mean) / self._tuning.reference, LARGEST_ERROR)):
                 self._next_tuning = len(self._window)
         if self._next_tuning <= len(self._window):
             self._next_tuning = math.ceil(GROWTH * len(self._window))
@@ -207,17 +165,17 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         if not self._count:
             return 0.0, 1.0
         low, high = self._range
-        if self._scaling is None:
+        if self._tuning is None:
             targets = self._window.targets[:, 0]
             spread = float(targets.var()) or (float(targets.mean()) ** 2 or 1.0)
             return float(targets.mean()), spread * (1.0 + 1.0 / self._count)
-        means, variances = self._moments(encoded, self._scaling)
+        means, variances = self._moments(encoded, self._tuning.scaling)
         weights = self._weighting.weights
         mean = float(weights @ means)
         variance = float(weights @ (variances + (means - mean) ** 2))
         reach = MARGIN * (high - low)
-        mean = min(max(self._center + self._unit * mean, low - reach), high + reach)
-        return mean, max(self._unit**2 * variance, SMALLEST_VARIANCE)
+        mean = min(max(self._tuning.center + self._tuning.unit * mean, low - reach), high + reach)
+        return mean, max(self._tuning.unit**2 * variance, SMALLEST_VARIANCE)
 
     def _moments(self, encoded: dict[Feature, float], scaling: Scaling) -> tuple[Vector, Vector]:
         """The experts' means and variances; those of the last sample are remembered, as it is learned next."""
@@ -226,96 +184,49 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             self._seen = encoded, means, np.maximum(variances, SMALLEST_VARIANCE)
         return self._seen[1], self._seen[2]
 
-    def _learn_scaled(self, encoded: dict[Feature, float], scaling: Scaling, target: float, w: float) -> None:
+    def _learn_scaled(self, encoded: dict[Feature, float], tuning: Tuning, y: float, w: float) -> None:
         """Weigh the experts by their predictions of the sample, then let them learn it."""
-        means, _ = self._moments(encoded, scaling)
+        means, _ = self._moments(encoded, tuning.scaling)
+        target = (y - tuning.center) / tuning.unit
         losses = (target - means) ** 2
         mixed = float(self._weighting.weights @ means)
         self._square += SQUARE_RATE * ((target - mixed) ** 2 - self._square)
         unit = max(self._square, SMALLEST_VARIANCE)
-        self._weighting.update(-0.5 * np.minimum(losses / unit, LARGEST_SQUARE), losses)
-        self._bank.learn(scaling.transform(encoded), target, w)
+        self._weighting.update(-0.5 * np.minimum(losses / unit, OUTLIER_SQUARE), losses)
+        self._bank.learn(tuning.scaling.transform(encoded), target, w)
         self._bank.relax(MOST_REMOVALS)
         self._seen = None
 
     # What is learned from the window ---------------------------------------------------------------------------------
 
     def _has_drifted(self, error: float) -> bool:
-        """Whether the standardized errors have grown; if so, the window keeps what came after the change."""
-        before = self._detector.estimation
-        self._errors.append(error)
-        self._detector.update(error)
-        grown = self._detector.drift_detected and self._detector.estimation > before
-        if grown and self._detector.width < len(self._window):
-            self._window.keep(max(int(self._detector.width), FEWEST_AFTER_DRIFT))
-            self._drifts.append(self._count)
-            return True
-        if len(self._errors) >= DRIFT_LIMIT:
-            self._watch(self._errors[-DRIFT_MEMORY:])
-        return False
-
-    def _watch(self, errors: list[float]) -> None:
-        """A detector that has seen these errors."""
-        self._errors, self._detector = errors, drift.ADWIN()
-        for error in errors:
-            self._detector.update(error)
+        """Whether the errors have grown; if so, the window keeps what came after the change."""
+        newest = self._watch.update(error, len(self._window))
+        if newest is None:
+            return False
+        self._window.keep(newest)
+        self._drifts.append(self._count)
+        return True
 
     def _tune(self) -> None:
-        """Learn scales, ridge, level and trend by the evidence of the newest samples; make the experts anew."""
-        names = [str(name) for name in self._window.names]
-        samples, (targets, weights) = self._window.samples, self._window.targets.T
-        words = self._encoder.word_columns()
-        samples = np.where(np.isnan(samples) & [name in words for name in names], 0.0, samples)
-        scaling, center, unit = Scaling(names, samples), float(targets.mean()), float(targets.std())
-        if not scaling.columns or not unit > 0.0:
-            return  # nothing varies yet: the mean says it all
-        rows, scaled = scaling.transform_many(names, samples), (targets - center) / unit
-        family, recent = self._newest(self._budget.tuning, scaling.names, rows, scaled)
-        # Scales much shorter than usual (a column that numbers things) are out of reach of a descent that starts wide.
-        few, part = self._newest(self._budget.tuning // 2, scaling.names, rows, scaled)
-        narrow = criteria.fit(few, part, widths=(NARROW,), max_evaluations=NARROW_EVALUATIONS).point
-        others = [narrow] if len(narrow) == len(family.center) + 1 else []
-        found = criteria.fit(family, recent, start=self._point, max_evaluations=MOST_EVALUATIONS, others=others)
-        self._scaling, self._center, self._unit, self._point = scaling, center, unit, found.point
-        self._ridge, self._kernel = found.ridge, found.kernel
-        rough = family.kernel(found.point[:-1], kernels.Laplacian, ROUGH_WIDTH)
-        experts = self._experts(found.kernel, found.ridge, PACES, rows)
-        experts += self._experts(rough, max(found.ridge, ROUGH_RIDGE), ROUGH_PACES, rows)
-        # To a straight line the rest of the function is noise, and its variance is the unit of the ridge.
-        experts += self._experts(family.straight(found.point[:-1]), 1.0 + found.ridge, LINEAR_PACES, rows)
-        self._bank = Bank(experts)
-        self._bank.learn_many(tuple(scaling.names), rows, scaled, weights)
-        self._square = experts[0].noise_variance
-        self._reference = unit * math.sqrt(experts[0].noise_variance or SMALLEST_VARIANCE)
+        """Learn units, kernel and experts anew from the window."""
+        start = None if self._tuning is None else self._tuning.point
+        found = tune(self._window, self._encoder.word_columns(), self._budget, start)
+        if found is None:
+            return
+        self._tuning, self._bank = found
+        self._square = self._bank.experts[0].noise_variance
         if not self._tunings:
-            self._weighting = Weighting("bma", len(experts), DISCOUNT, SHARE, 2.0)
+            self._weighting = Weighting("bma", len(self._bank.experts), DISCOUNT, SHARE, 2.0)
         self._tunings.append(self._count)
         self._seen = None
-
-    def _newest(self, count: int, names: list[str], rows: Matrix, targets: Vector) -> tuple[criteria.Gaussian, Matrix]:
-        """The kernel's family on the newest samples, and their targets."""
-        return criteria.Gaussian(rows[-count:], names), targets[-count:, None]
-
-    def _experts(
-        self, kernel: kernels.Kernel, ridge: float, paces: tuple[tuple[float, str], ...], rows: Any
-    ) -> list[KRLS]:
-        """Experts that forget at different paces over one dictionary, which is planned to fit the budget."""
-        plan = np.random.default_rng(0).permutation(len(rows))[:PLANNING]
-        threshold = min(max(ridge, THRESHOLD_RANGE[0]), THRESHOLD_RANGE[1])
-        size = int(FILLING * self._budget.max_size)
-        names = [str(name) for name in self._scaling.names] if self._scaling else []
-        # What the dictionary leaves out is noise to those who use it.
-        threshold, unseen = criteria.fit_dictionary(kernel(rows[plan], features=names), threshold, size)
-        return [
-            KRLS(kernel, threshold, ridge + unseen, pace, way, max_size=self._budget.max_size) for pace, way in paces
-        ]
 
     # What it has found -----------------------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
         """The number of points in the dictionary of the learned kernel."""
-        return self._bank.experts[0].size if self._scaling is not None else 0
+        return self._bank.experts[0].size if self._tuning is not None else 0
 
     @property
     def relevance(self) -> dict[str, float]:
@@ -324,12 +235,13 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         It is the mean change of the prediction, of the expert with the largest weight, over one standard deviation of
         the column, at the newest samples.
         """
-        if self._scaling is None:
+        if self._tuning is None:
             return {}
+        scaling = self._tuning.scaling
         names = [str(name) for name in self._window.names]
-        rows = self._scaling.transform_many(names, self._window.samples[-RELEVANCE_SAMPLES:])
+        rows = scaling.transform_many(names, self._window.samples[-RELEVANCE_SAMPLES:])
         model = self._bank.experts[int(np.argmax(self._weighting.weights))].recursion
-        columns = tuple(self._scaling.names)
+        columns = tuple(scaling.names)
         changes = []
         for r in range(len(columns)):
             high, low = (model.predict_many(columns, rows + step * np.eye(len(columns))[r]) for step in (0.5, -0.5))
@@ -340,13 +252,14 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
     def explain(self) -> str:
         """What was chosen, and why, as text."""
         lines = [f"AutoKernelRegressor, budget {self.budget!r}: {self._count} samples learned."]
-        if self._scaling is None:
+        if self._tuning is None:
             return "\n".join([*lines, "Nothing chosen yet: predictions are the mean of the targets."])
         relevance = self.relevance
         order = sorted(relevance, key=relevance.__getitem__, reverse=True)
-        used = {column.source for column in self._scaling.columns}
+        columns = self._tuning.scaling.columns
+        used = {column.source for column in columns}
         left_out = [str(name) for name in self._window.names if name not in used]
-        bent = [column.name for column in self._scaling.columns if column.bent]
+        bent = [column.name for column in columns if column.bent]
         lines += [
             f"Scales, ridge and trend were learned {len(self._tunings)} times by the evidence of the newest samples, "
             f"last at sample {self._tunings[-1]}.",
@@ -354,27 +267,22 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             *([f"Left out, as they did not vary: {', '.join(left_out)}."] if left_out else []),
             *([f"Bent by asinh, as they have long tails: {', '.join(bent)}."] if bent else []),
             *([f"Gaps taken as the mean: {self._encoder.gaps}."] if self._encoder.gaps else []),
-            f"Noise variance over that of the function: {self._ridge:.2g}.",
+            f"Noise variance over that of the function: {self._tuning.ridge:.2g}.",
             f"Dictionary: {self.size} points of at most {self._budget.max_size}; window: {len(self._window)} samples.",
             f"Times that drift was detected: {len(self._drifts)}"
             + (f", last at sample {self._drifts[-1]}." if self._drifts else "."),
-            f"Intervals are stretched by {self._stretch:.2g} so that 90 % of the targets lie inside.",
+            f"Intervals are stretched by {self._calibration.stretch:.2g} so that 90 % of the targets lie inside.",
             "Experts by weight:",
         ]
         for weight, expert in sorted(
             zip(self._weighting.weights.tolist(), self._bank.experts, strict=True), key=lambda pair: -pair[0]
         ):
-            shape = self._shape(expert.kernel)
+            shape = _shape(expert.kernel, self._tuning.kernel)
             pace = (
                 "no forgetting" if expert.forgetting == 1.0 else f"forgetting {expert.forgetting:g} ({expert.forget})"
             )
             lines.append(f"  {weight:.3f}  {shape}, {pace}")
         return "\n".join(lines)
-
-    def _shape(self, kernel: kernels.Kernel | None) -> str:
-        if kernel == self._kernel:
-            return "learned kernel"
-        return "rough kernel" if "Laplacian" in repr(kernel) else "straight line"
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
@@ -386,17 +294,18 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             "count": self._count,
             "next": self._next_tuning,
             "range": list(self._range),
-            "stretch": self._stretch,
-            "errors": self._errors,
+            "stretch": self._calibration.stretch,
+            "errors": self._watch.errors,
             "drifts": self._drifts,
             "tunings": self._tunings,
         }
-        if self._scaling is not None:
+        if self._tuning is not None:
+            tuning = self._tuning
             state |= {
-                "point": self._point,
-                "columns": [tuple(column) for column in self._scaling.columns],
-                "units": [self._center, self._unit, self._ridge, self._reference, self._square],
-                "kernel": self._kernel,
+                "point": tuning.point,
+                "columns": [tuple(column) for column in tuning.scaling.columns],
+                "units": [tuning.center, tuning.unit, tuning.ridge, tuning.reference, self._square],
+                "kernel": tuning.kernel,
                 "experts": self._bank.experts,
                 "weighting": self._weighting.get_state(),
             }
@@ -405,25 +314,22 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
     def _set_state(self, state: dict[str, Any]) -> None:
         self._encoder.words, self._encoder.gaps = state["words"], state["gaps"]
         self._window.set_state(state["window"])
-        self._count, self._next_tuning, self._stretch = state["count"], state["next"], state["stretch"]
+        self._count, self._next_tuning = state["count"], state["next"]
+        self._calibration.stretch = state["stretch"]
         self._range = (state["range"][0], state["range"][1])
         self._drifts, self._tunings = state["drifts"], state["tunings"]
-        self._watch(state["errors"])
+        self._watch.restart(state["errors"])
         if "point" in state:
-            self._point = state["point"]
-            self._scaling = Scaling([], np.empty((0, 0)))
-            self._scaling.columns = [Column(*column) for column in state["columns"]]
-            self._center, self._unit, self._ridge, self._reference, self._square = state["units"]
-            self._kernel = state["kernel"]
+            scaling = Scaling([], np.empty((0, 0)))
+            scaling.columns = [Column(*column) for column in state["columns"]]
+            center, unit, ridge, reference, self._square = state["units"]
+            self._tuning = Tuning(scaling, center, unit, state["point"], ridge, state["kernel"], reference)
             self._bank = Bank(state["experts"])
             self._weighting = Weighting("bma", len(self._bank.experts), DISCOUNT, SHARE, 2.0)
             self._weighting.set_state(state["weighting"])
 
 
-def _as_budget(budget: Any) -> Budget:
-    if isinstance(budget, str):
-        checks.choice("budget", budget, tuple(BUDGETS))
-        return BUDGETS[budget]
-    checks.number("budget", budget, low=STEP_TIME, open_low=True)
-    size = max(10, int(math.sqrt((budget - STEP_TIME) / POINT_TIME)))
-    return Budget(size, min(2 * size, 600), min(27 * size, 10_000))
+def _shape(kernel: kernels.Kernel | None, learned: kernels.Kernel) -> str:
+    if kernel == learned:
+        return "learned kernel"
+    return "rough kernel" if "Laplacian" in repr(kernel) else "straight line"

@@ -1,0 +1,12 @@
+"""The regressor that needs no parameters: it learns scales, ridge, noise and pace from the stream itself.
+
+Samples are kept in a window. At the sizes of a geometric schedule, and when drift is detected (`drift`), the scales of
+all features, the ridge, a level and a trend are chosen by the evidence of the newest samples, and experts are made anew
+from the window (`tuning`): the learned kernel with several ways of forgetting, a rough one with the same scales, and a
+straight line. They share dictionaries (`learners.bank`) and are weighed by discounted Bayesian model averaging
+(`ensembles.weighting`). Intervals are widened or narrowed so that they hold what they promise (`calibration`).
+"""
+
+from .regressor import AutoKernelRegressor
+
+__all__ = ["AutoKernelRegressor"]

@@ -1,0 +1,7 @@
+"""`python -m streamkernel.cli`."""
+
+import sys
+
+from . import main
+
+sys.exit(main())

@@ -1,0 +1,267 @@
+"""A mixture of regressors: which kernel is right, and how fast to forget, is learned along with the function."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from river import base
+
+from ..checkpoint import Checkpointed
+from ..core.types import Vector
+from ..kernels import Feature
+from ..learners import reading
+from ..learners.bank import Bank
+from ..learners.base import StreamingRegressor
+from ..learners.krls import KRLS
+from .experts import default_experts
+from .weighting import (
+    OUTLIER_SQUARE,
+    SMALLEST_VARIANCE,
+    Weighting,
+    check_first_weights,
+    check_models,
+    check_weighting,
+    substitution,
+)
+
+
+class KernelMixture(base.Regressor, Checkpointed):
+    """A weighted mixture of kernel regressors, whose weights follow how well each predicts.
+
+    Every expert learns every sample. Experts with the same kernel, threshold and `max_size` share their dictionary, its
+    column of similarities and its triangular solve, so that a further way of forgetting costs half a learner.
+
+    Parameters
+    ----------
+    models
+        Learners of this library; they are copied, with what they have learned. None is a spread of length scales about
+        that of `kernels.default`, a rough kernel, and for the middle one three ways of forgetting.
+    weighting
+        `"bma"`: discounted Bayesian model averaging with the experts' own variances. `"aggregating"`: the Aggregating
+        Algorithm, whose squared loss exceeds that of the best expert by at most (Y2 − Y1)²/2·ln N on any stream with
+        targets in [Y1, Y2]; predictions of experts are clipped to that range. `"coker"`: w ∝ ζ^(−1/(r−1)) of the
+        discounted loss ζ.
+    discount
+        How much of the record counts after one more sample (`"bma"`, `"coker"`): 0.99 remembers about 100.
+    share
+        The part of all weight that is shared out evenly at every step (`"bma"`), so that an expert can come back.
+    power
+        r of `"coker"`, above 1: near 1 the best expert takes all, large values weigh all alike.
+    target_range
+        (Y1, Y2) of `"aggregating"`. None tracks the targets seen so far; the guarantee then holds from the last time
+        that the range grew.
+    initial_weights
+        The first weights, one for each model. None is equal ones.
+    respawn
+        An expert whose weight stayed below a tenth of an equal share for this many samples begins anew. None never.
+
+    Examples
+    --------
+
+    >>> from river import evaluate, metrics, preprocessing
+    >>> from streamkernel import KernelMixture, datasets
+
+    >>> model = preprocessing.StandardScaler() | KernelMixture()
+    >>> evaluate.progressive_val_score(datasets.SincLinear(seed=1).take(500), model, metrics.RMSE())
+    RMSE: 0.2...
+
+    What the mixture has settled on:
+
+    >>> mixture = model["KernelMixture"]
+    >>> best = max(range(len(mixture.experts)), key=mixture.weights.__getitem__)
+    >>> mixture.experts[best].kernel
+    RBF(0.7...) + Constant(1.0)
+
+    References
+    ----------
+    [^1]: Raftery, A.E., Kárný, M. and Ettler, P., 2010. Online prediction under model uncertainty via dynamic model
+        averaging. Technometrics, 52(1), pp.52-66.
+    [^2]: Vovk, V., 2001. Competitive on-line statistics. International Statistical Review, 69(2), pp.213-248.
+
+    """
+
+    def __init__(
+        self,
+        models: list[StreamingRegressor] | None = None,
+        weighting: str = "bma",
+        discount: float = 0.99,
+        share: float = 0.001,
+        power: float = 2.0,
+        target_range: tuple[float, float] | None = None,
+        initial_weights: tuple[float, ...] | None = None,
+        respawn: int | None = None,
+    ) -> None:
+        check_weighting(weighting, discount, share, power, respawn)
+        check_models(models, StreamingRegressor)
+        _check_range(target_range)
+        check_first_weights(initial_weights, models)
+        self.models = models
+        self.weighting = weighting
+        self.discount = discount
+        self.share = share
+        self.power = power
+        self.target_range = target_range
+        self.initial_weights = initial_weights
+        self.respawn = respawn
+        self._bank: Bank | None = None
+        self._low, self._high = target_range or (math.inf, -math.inf)
+        if models is not None:
+            self._start(copy.deepcopy(models))
+
+    def _start(self, experts: list[StreamingRegressor]) -> None:
+        self._bank = Bank(experts)
+        self._weighting = Weighting(
+            self.weighting, len(experts), self.discount, self.share, self.power, self.initial_weights
+        )
+        self._seen: tuple[dict[Feature, Any], Vector, Vector] | None = None
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        for weighting in ("bma", "aggregating", "coker"):
+            models = [KRLS(ridge=0.1, max_size=20), KRLS(ridge=0.1, forgetting=0.99, max_size=20), KRLS(threshold=0.1)]
+            yield {"models": models, "weighting": weighting, "respawn": 50}
+
+    def _moments(self, x: Mapping[Feature, Any]) -> tuple[Vector, Vector]:
+        """The means and variances of the experts; those of the last sample are remembered, as it is learned next."""
+        assert self._bank is not None
+        if self._seen is None or self._seen[0] != x:
+            means, variances = self._bank.moments(x)
+            self._seen = dict(x), means, np.maximum(variances, SMALLEST_VARIANCE)
+        return self._seen[1], self._seen[2]
+
+    def predict_one(
+        self,
+        x: Mapping[Feature, Any],
+        with_dist: bool = False,
+        with_interval: bool = False,
+        interval_level: float = 0.9,
+    ) -> Any:
+        """Predict the target of `x`.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        with_dist
+            Return the mixture of the experts' distributions, a `distributions.GaussianMixture`, instead of the mean.
+        with_interval
+            Return its central interval, a river `Interval`.
+        interval_level
+            The probability of the interval.
+
+        """
+        if self._bank is None:
+            self._start(default_experts(len(x)))
+            try:
+                return self.predict_one(x, with_dist, with_interval, interval_level)
+            finally:
+                self._bank = None
+        means, variances = self._moments(x)
+        weights = self._weighting.weights
+        if with_dist or with_interval:
+            from ..distributions import GaussianMixture
+
+            mixture = GaussianMixture(weights.tolist(), means.tolist(), np.sqrt(variances).tolist())
+            return mixture.interval(interval_level) if with_interval else mixture
+        if self.weighting == "aggregating":
+            low, high = self._range
+            return substitution(np.clip(means, low, high), self._weighting.logs, low, high)
+        return float(weights @ means)
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        return (self._low, self._high) if self._low <= self._high else (0.0, 0.0)
+
+    def learn_one(self, x: Mapping[Feature, Any], y: float, w: float = 1.0) -> None:
+        """Learn one sample.
+
+        Parameters
+        ----------
+        x
+            A dictionary of features.
+        y
+            The target.
+        w
+            The sample's weight: it counts as often for the experts, and for their record too.
+
+        """
+        target = reading.target(y)
+        reading.noise(w)
+        if self.weighting == "aggregating" and self.target_range and not self._low <= target <= self._high:
+            raise ValueError(f"target y is {y!r}, outside target_range {self.target_range!r}")
+        fresh = self._bank is None
+        if fresh:
+            self._start(default_experts(len(x)))
+        try:
+            means, variances = self._moments(x)
+        except Exception:
+            self._bank = None if fresh else self._bank
+            raise
+        assert self._bank is not None
+        self._low, self._high = min(self._low, target), max(self._high, target)
+        if self.weighting == "aggregating":
+            low, high = self._range
+            losses = (target - np.clip(means, low, high)) ** 2
+            logs = -2.0 * losses / (high - low) ** 2 if high > low else np.zeros(len(losses))
+        else:
+            losses = (target - means) ** 2
+            logs = -0.5 * (np.log(variances) + np.minimum(losses / variances, OUTLIER_SQUARE))
+        self._weighting.update(w * logs, w * losses)
+        self._bank.learn(x, target, w)
+        self._seen = None
+        if self.respawn is not None:
+            self._renew(self.respawn)
+
+    def _renew(self, patience: int) -> None:
+        """Let experts that have not mattered for long begin anew."""
+        assert self._bank is not None
+        expired = self._weighting.expire(patience)
+        for i in expired:
+            self._bank.experts[i] = self._bank.experts[i].clone()
+        if expired:
+            self._bank.regroup()
+
+    @property
+    def experts(self) -> list[StreamingRegressor]:
+        """The learners; empty before the first sample where `models` is None."""
+        return [] if self._bank is None else list(self._bank.experts)
+
+    @property
+    def weights(self) -> list[float]:
+        """The weight of each expert now."""
+        return [] if self._bank is None else self._weighting.weights.tolist()
+
+    @property
+    def size(self) -> int:
+        """The number of points in all dictionaries."""
+        return sum(expert.size for expert in self.experts)
+
+    def _get_state(self) -> dict[str, Any]:
+        if self._bank is None:
+            return {}
+        record = self._weighting.get_state()
+        limits = [self._low, self._high]
+        return {"experts": self._bank.experts, "weighting": record, "idle": self._weighting.idle, "range": limits}
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        if state:
+            self._start(state["experts"])
+            self._weighting.set_state(state["weighting"])
+            self._weighting.idle = state["idle"]
+            self._low, self._high = state["range"]
+
+
+def _check_range(target_range: Any) -> None:
+    if target_range is None:
+        return
+    try:
+        low, high = (reading.number("target_range", value) for value in target_range)
+    except (TypeError, ValueError):
+        raise ValueError(f"target_range must be two finite numbers, got {target_range!r}") from None
+    if not low < high:
+        raise ValueError(f"target_range must be (low, high) with low < high, got {target_range!r}")
