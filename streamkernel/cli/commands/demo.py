@@ -94,7 +94,9 @@ class Outcome(NamedTuple):
 
 
 def _follow(name: str, model: Any, samples: list[Sample]) -> Outcome:
-    predictions, seconds = [], 0.0
+    from ...distributions import normal_reach
+
+    predictions, seconds, reach = [], 0.0, normal_reach()
     for x, y in progress(samples, name):
         began = time.perf_counter()
         if name == OURS:
@@ -104,5 +106,5 @@ def _follow(name: str, model: Any, samples: list[Sample]) -> Outcome:
             mean, sd = model.predict_one(x) or 0.0, math.nan
         model.learn_one(x, y)
         seconds += time.perf_counter() - began
-        predictions.append((y, mean, normal_reach(LEVEL) * sd))
+        predictions.append((y, mean, reach * sd))
     return Outcome(predictions, seconds)
