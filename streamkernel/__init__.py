@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import kernels
 from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier
 from .running import Run, run
+
+if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
+    from . import batch, datasets, metrics, plotting, selection
+    from .auto import AutoKernelRegressor
+    from .conformal import AdaptiveConformal
+    from .ensembles import KernelMixture, KernelMixtureClassifier
+    from .equalization import KernelEqualizer
+    from .forecasting import KernelForecaster
 
 __version__ = "0.1.0"
 
@@ -46,13 +54,14 @@ __all__ = [
     "selection",
 ]
 
+if not TYPE_CHECKING:  # to a type checker it would make every name valid, misspelled ones too
 
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f".{name}", __name__)
-    if name in _HOMES:
-        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _SUBMODULES:
+            return importlib.import_module(f".{name}", __name__)
+        if name in _HOMES:
+            return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

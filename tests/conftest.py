@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
+collect_ignore = ["fixtures"]  # what wrote them runs with the release that they come from
+
 for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM", "NVPL_BLAS"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 

@@ -170,6 +170,16 @@ def test_wrong_checksum(toy, server, places):
     assert cached(places) == []
 
 
+def test_an_error_without_words_is_named(toy, server, places, monkeypatch):
+    def silent(*arguments, **options):
+        raise TimeoutError
+
+    monkeypatch.setattr(fetch.urllib.request, "urlopen", silent)
+    toy.address("/toy.data")
+    with pytest.raises(datasets.DatasetError, match=r"the transfer broke after 0 bytes \(TimeoutError\)"):
+        toy().arrays()
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_broken_transfer_leaves_nothing_and_the_next_try_succeeds(toy, server, places, known):
     toy.address("/short/toy.data", sha256=fetch.sha256(RED) if known else None)

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
+    from .coker import CoKER, CoKERClassifier
+    from .flkl import FLKL, FLKLRegressor
+    from .hkrr import HKRR
+    from .kernel_ridge import KernelRidge
+    from .loohkrr import LOOHKRR
+    from .lssvm import LSSVM
+    from .nlpd_search import select
 
 _HOMES = {
     "KernelRidge": "kernel_ridge",
@@ -29,16 +38,17 @@ __all__ = [
     "select",
 ]
 
+if not TYPE_CHECKING:  # to a type checker it would make every name valid, misspelled ones too
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("sklearn"):
-            raise
-        raise ImportError("the batch algorithms need scikit-learn: pip install 'streamkernel[batch]'") from error
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        try:
+            return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not error.name.startswith("sklearn"):
+                raise
+            raise ImportError("the batch algorithms need scikit-learn: pip install 'streamkernel[batch]'") from error
 
 
 def __dir__() -> list[str]:

@@ -148,7 +148,7 @@ def _borrowed(address: int, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
 # The same in jitted code ----------------------------------------------------------------------------------------------
 
 
-class ViewsType(types.Type):  # type: ignore[misc]
+class ViewsType(types.Type):
     """The numba type of the views of one class."""
 
     def __init__(self, name: str) -> None:
@@ -161,7 +161,7 @@ _CELL = ir.IntType(64)
 
 
 @register_model(ViewsType)
-class ViewsModel(models.PrimitiveModel):  # type: ignore[misc]
+class ViewsModel(models.PrimitiveModel):
     """A value is the address of its table."""
 
     def __init__(self, manager: Any, frontend_type: Any) -> None:
@@ -173,22 +173,22 @@ def _register(views: type[Views]) -> None:
     kind = ViewsType(views.__name__)
     _CLASSES[views.__name__] = views
 
-    @type_callable(views)  # type: ignore[untyped-decorator]
+    @type_callable(views)
     def typed(context: Any) -> Any:
         return lambda table: kind if table == _TABLE else None
 
-    @lower_builtin(views, _TABLE)  # type: ignore[untyped-decorator]
+    @lower_builtin(views, _TABLE)
     def opened(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return context.make_array(signature.args[0])(context, builder, arguments[0]).data
 
 
-@typeof_impl.register(Views)  # type: ignore[untyped-decorator]
+@typeof_impl.register(Views)
 def _type_of(views: Views, context: Any) -> ViewsType:
     """A jitted function takes the value itself too; that is slower than the table, for what happens rarely."""
     return ViewsType(type(views).__name__)
 
 
-@unbox(ViewsType)  # type: ignore[untyped-decorator]
+@unbox(ViewsType)
 def _unbox(kind: ViewsType, views: Any, context: Any) -> Any:
     table = context.pyapi.object_getattr_string(views, "table")
     native = context.unbox(_TABLE, table)
@@ -200,7 +200,7 @@ def _unbox(kind: ViewsType, views: Any, context: Any) -> Any:
 
 
 @infer_getattr
-class ViewsAttributes(AttributeTemplate):  # type: ignore[misc]
+class ViewsAttributes(AttributeTemplate):
     """The types of the fields."""
 
     key = ViewsType

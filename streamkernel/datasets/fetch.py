@@ -142,7 +142,9 @@ def _transfer(original: Original, progress: Progress | None) -> bytes:
     except urllib.error.URLError as error:
         raise DatasetError(f"{url}: no connection ({error.reason})") from error
     except (OSError, http.client.HTTPException) as error:
-        raise DatasetError(f"{url}: the transfer broke after {done} bytes ({error or type(error).__name__})") from error
+        raise DatasetError(
+            f"{url}: the transfer broke after {done} bytes ({str(error) or type(error).__name__})"
+        ) from error
     if total is not None and done != total:
         raise DatasetError(f"{url}: the transfer broke after {done} of {total} bytes")
     return b"".join(parts)

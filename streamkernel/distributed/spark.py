@@ -188,7 +188,7 @@ def export_models(spark: SparkSession, checkpoint: str) -> DataFrame:
     """
     state = spark.read.format("statestore").option("stateVarName", _STATE).load(checkpoint)
     # With a time to live Spark wraps the value once more.
-    wrapped = "value" in state.schema["value"].dataType.fieldNames()  # type: ignore[attr-defined]
+    wrapped = "value" in state.schema["value"].dataType.fieldNames()
     return state.select("key.*", "value.value.*" if wrapped else "value.*")
 
 
@@ -222,7 +222,7 @@ def import_models(spark: SparkSession, models: Mapping[Any, Checkpointed], *, ke
 # What runs in the workers ---------------------------------------------------------------------------------------------
 
 
-class _Processor(StatefulProcessor):  # type: ignore[misc]
+class _Processor(StatefulProcessor):
     """What learning and predicting share: the state, the shape of the rows."""
 
     result: Row

@@ -171,7 +171,7 @@ def check_weighting(weighting: str, discount: float, share: float, power: float,
     checks.size("respawn", respawn)
 
 
-def check_models(models: Sequence[Any] | None, kind: type) -> None:
+def check_models(models: Any, kind: type) -> None:
     """The experts that both mixtures are given."""
     if models is None:
         return

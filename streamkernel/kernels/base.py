@@ -138,7 +138,7 @@ class Kernel(base.Base, abc.ABC):
         return NotImplemented if (operand := _as_kernel(other)) is None else Product(operand, self)
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._fields() == other._fields()  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._fields() == other._fields()
 
     def __hash__(self) -> int:
         values = (frozenset(v.items()) if isinstance(v, Mapping) else v for _, v in self._fields())
@@ -161,11 +161,11 @@ class Leaf(Kernel):
             Leaf.kinds[cls.__name__] = cls
 
     def _fields(self) -> tuple[tuple[str, Any], ...]:
-        return tuple((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))  # type: ignore[arg-type]
+        return tuple((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
 
     def __repr__(self) -> str:
         shown = []
-        for position, field in enumerate(dataclasses.fields(self)):  # type: ignore[arg-type]
+        for position, field in enumerate(dataclasses.fields(self)):
             value = getattr(self, field.name)
             if position == 0 and not isinstance(value, bool):
                 shown.append(_show(value))
@@ -181,7 +181,7 @@ class Leaf(Kernel):
     def with_theta(self, theta: Sequence[float] | Vector) -> Self:
         """The same leaf with other parameters."""
         values = iter(_as_theta(theta, len(self.theta)))
-        return dataclasses.replace(  # type: ignore[type-var]
+        return dataclasses.replace(
             self, **{name: _replace_numbers(getattr(self, name), values) for name in self._tuned()}
         )
 
@@ -255,7 +255,7 @@ class Operator(Kernel):
         return self._with(self.left.with_theta(values[:split]), self.right.with_theta(values[split:]))
 
     def _with(self, left: Kernel, right: Kernel) -> Self:
-        return type(self)(left, right)  # type: ignore[call-arg]
+        return type(self)(left, right)
 
     def _assemble(self, into: Assembler) -> None:
         self.left._assemble(into)

@@ -52,7 +52,7 @@ class Stationary(Leaf):
         """The same kernel with a length scale of its own for each feature, unless it has them already."""
         if isinstance(self.length_scale, Mapping | tuple):
             return self
-        return dataclasses.replace(self, length_scale=dict.fromkeys(features, self.length_scale))  # type: ignore[type-var]
+        return dataclasses.replace(self, length_scale=dict.fromkeys(features, self.length_scale))
 
     def _assemble(self, into: Assembler) -> None:
         into.leaf(self.code, workspace=2)

@@ -84,7 +84,9 @@ def upgraded(state: dict[str, Any]) -> dict[str, Any]:
         "points": state["points"],
         "weights": state["weights"],
         **dict(zip(_VERSION_1_VECTORS, vectors, strict=True)),
-        **{"factor": state["factor"], "covariance": state["covariance"], "noise_covariance": state["second"]},
+        "factor": state["factor"],
+        "covariance": state["covariance"],
+        "noise_covariance": state["second"],
     }
 
 
