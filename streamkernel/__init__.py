@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import kernels
+from . import checkpoint, kernels
 from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier
 from .running import Run, run
 
@@ -29,6 +29,10 @@ _HOMES = {
     "KernelMixture": "ensembles",
     "KernelMixtureClassifier": "ensembles",
 }
+# What a checkpoint may hold besides: the state of the command line's `run`.
+checkpoint.HOMES.update(
+    {name: f"{__name__}.{home}" for name, home in (_HOMES | {"Session": "session", "Standardizer": "session"}).items()}
+)
 
 __all__ = [
     "CKAAR",

@@ -30,8 +30,8 @@ _ARRAY_TYPES = ("<f8", "<i8", "|u1", "|b1")
 
 Functions = Mapping[str, Callable[..., Any]]
 
-# Where classes that can be restored are defined, as far as `import streamkernel` does not import them.
-_HOMES = (".learners", ".session", ".conformal", ".forecasting", ".equalization", ".ensembles", ".auto")
+# The modules of classes that can be restored and are not imported yet, by name: the package fills it in.
+HOMES: dict[str, str] = {}
 
 
 class CheckpointError(ValueError):
@@ -166,9 +166,8 @@ def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
     if tag == "items":
         return {_decode(k, arrays, functions): _decode(v, arrays, functions) for k, v in content}
     name, parameters, state = content
-    if name not in Checkpointed._registry:
-        for module in _HOMES:
-            importlib.import_module(module, __package__)
+    if name not in Checkpointed._registry and name in HOMES:
+        importlib.import_module(HOMES[name])
     if name not in Checkpointed._registry:
         raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
     model = Checkpointed._registry[name](**_decode(parameters, arrays, functions))

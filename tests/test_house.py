@@ -8,6 +8,7 @@ import importlib
 import json
 import pathlib
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -20,33 +21,6 @@ ROOT = pathlib.Path(__file__).parents[1]
 PACKAGE = ROOT / "streamkernel"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# A file imports only from rows above its own. Members of one row may import each other.
-LAYERS = [
-    {"core", "checks"},
-    {"kernels"},
-    {"criteria"},
-    {"checkpoint"},
-    {"learners"},
-    {
-        "auto",
-        "batch",
-        "conformal",
-        "distributed",
-        "distributions",
-        "encoding",
-        "ensembles",
-        "equalization",
-        "forecasting",
-        "metrics",
-        "plotting",
-        "running",
-        "selection",
-        "session",
-    },
-    {"cli", "__main__"},
-]
-TOP = {"cli", "__main__"}  # may import anything, the package's own names too
-BESIDE = {"datasets"}  # generators and loaders: import the argument checks alone; the command line may use them
 EXTRAS = [
     "sklearn",
     "matplotlib",
@@ -62,56 +36,108 @@ EXTRAS = [
 ]
 
 
-def row(part: str) -> int:
-    return next(i for i, parts in enumerate(LAYERS) if part in parts)
+def layers() -> list[list[str]]:
+    """The rows of ARCHITECTURE's table: files, and folders with a slash behind."""
+    section = (ROOT / "ARCHITECTURE.md").read_text().split("## Layers")[1].split("\n## ")[0]
+    return [re.findall(r"`([^`]+)`", line.split("|")[1]) for line in section.splitlines() if line.startswith("| `")]
+
+
+def place(path: str) -> tuple[int, str]:
+    """The row of a file and the entry that names it or its folder."""
+    found = [(i, entry) for i, row in enumerate(layers()) for entry in row if _holds(entry, path)]
+    assert len(found) == 1, f"{path} stands in {len(found)} rows of ARCHITECTURE's table"
+    return found[0]
+
+
+def _holds(entry: str, path: str) -> bool:
+    return path.startswith(entry) if entry.endswith("/") else path == entry
 
 
 def part_of(path: pathlib.Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported_parts(path: pathlib.Path) -> set[str]:
-    """The parts of the package (first level names) that a file imports from, anywhere in it."""
+def imported_files(path: pathlib.Path) -> set[str]:
+    """The files of the package that a file imports from, anywhere in it but for type checkers."""
     package = ["streamkernel", *path.relative_to(PACKAGE).parts[:-1]]
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    typing_only = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    names = []
+    for node in ast.walk(tree):
+        if node in typing_only:
+            continue
         if isinstance(node, ast.Import):
-            names = [alias.name.split(".") for alias in node.names]
+            names += [alias.name.split(".") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             module = base + (node.module.split(".") if node.module else [])
-            names = [[*module, alias.name] for alias in node.names]
-        else:
-            continue
-        found |= {name[1] for name in names if name[0] == "streamkernel" and len(name) > 1}
-    return found
+            names += [[*module, alias.name] for alias in node.names]
+    found = {_file_of(name[1:]) for name in names if name[0] == "streamkernel"}
+    return found - {path.relative_to(PACKAGE).as_posix()}
+
+
+def _file_of(name: list[str]) -> str:
+    """The file that a dotted name is, or in which it is defined."""
+    for length in range(len(name), -1, -1):
+        for candidate in (
+            PACKAGE.joinpath(*name[:length], "__init__.py"),
+            PACKAGE.joinpath(*name[:length]).with_suffix(".py"),
+        ):
+            if candidate.exists():
+                return candidate.relative_to(PACKAGE).as_posix()
+    raise AssertionError(f"no file defines {name}")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_layers(path: pathlib.Path) -> None:
-    part = part_of(path)
-    if part in TOP | {"__init__"}:
-        return
-    imports = imported_parts(path) - {part}
-    if part in BESIDE:
-        assert imports <= {"checks"}
-        return
-    for other in imports:
-        assert other in set().union(*LAYERS), f"{path.name} imports {other}"
-        assert row(other) <= row(part), f"{path.name} imports {other}, which stands below it"
+    own, entry = place(path.relative_to(PACKAGE).as_posix())
+    for other in imported_files(path):
+        row, its_entry = place(other)
+        is_own_folder = entry.endswith("/") and entry == its_entry
+        assert row < own or is_own_folder or own == len(layers()) - 1, f"{path} imports {other}, which is not above it"
 
 
-def test_every_part_has_its_layer() -> None:
-    parts = {part_of(path) for path in FILES} - {"__init__"}
-    assert parts <= set().union(BESIDE, *LAYERS)
+def test_every_row_names_what_exists() -> None:
+    for row in layers():
+        for entry in row:
+            assert (PACKAGE / entry).exists(), entry
+
+
+def test_no_module_is_imported_by_a_string_past_the_rule() -> None:
+    """`importlib` is for the lazy names of packages, and for what the package itself has listed."""
+    users = [path for path in FILES if "importlib.import_module" in path.read_text()]
+    own = {"__init__.py", "batch/__init__.py", "checkpoint.py", "cli/commands/__init__.py"}
+    of_others = {"datasets/raetsch.py", "datasets/fetch.py", "distributed/spark.py"}  # extras
+    allowed = own | of_others
+    assert {path.relative_to(PACKAGE).as_posix() for path in users} <= allowed
 
 
 def test_the_rule_sees_a_violation(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
-    (tmp_path / "core").mkdir()
+    for name in ("core/bad.py", "learners/__init__.py", "kernels/__init__.py", "batch/system.py", "batch/__init__.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
     path = tmp_path / "core" / "bad.py"
     path.write_text("from ..learners import KRLS\nfrom .. import kernels\nimport streamkernel.batch.system\n")
-    assert imported_parts(path) == {"learners", "kernels", "batch"}
+    assert imported_files(path) == {"learners/__init__.py", "kernels/__init__.py", "batch/system.py"}
+
+
+def test_no_file_is_long() -> None:
+    long = {path.name: lines for path in FILES if (lines := path.read_text().count("\n")) > 500}
+    assert not long
+
+
+def test_no_core_function_takes_many_arguments() -> None:
+    """Eight at most; a register takes its eight lanes."""
+    for path in (PACKAGE / "core").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name not in ("totals", "wrapper"):
+                assert len(node.args.args) <= 8, f"{path.name}: {node.name}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))

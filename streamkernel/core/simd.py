@@ -64,8 +64,15 @@ def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, signature, "llvm.fmuladd.v8f64"), [a, b, c])
 
 
+def _fence(builder: Any, value: Any) -> Any:
+    signature = ir.FunctionType(_VECTOR, [_VECTOR])
+    name = "llvm.arithmetic.fence.v8f64"
+    return builder.call(cgutils.get_or_insert_function(builder.module, signature, name), [value])
+
+
 def _exp(builder: Any, x: Any) -> Any:
-    shifted = _multiply_add(builder, x, _constant(LOG2_E), _constant(ROUND_TO_INTEGER))
+    # The fence keeps what is added here from being cancelled by the subtraction below, where there is no fused operation.
+    shifted = _fence(builder, _multiply_add(builder, x, _constant(LOG2_E), _constant(ROUND_TO_INTEGER)))
     power = builder.fsub(shifted, _constant(ROUND_TO_INTEGER))
     rest = _multiply_add(builder, power, _constant(-LN2_HIGH), x)
     rest = _multiply_add(builder, power, _constant(-LN2_LOW), rest)

@@ -136,6 +136,21 @@ def _checked(names: tuple[Feature, ...], array: Matrix, data: Any) -> tuple[tupl
     return names, array, data
 
 
+def arranged(names: tuple[Feature, ...], rows: Matrix, known: tuple[Feature, ...]) -> Matrix:
+    """Samples with one column for each known feature, zero where they do not have it."""
+    if names == known:
+        return np.ascontiguousarray(rows)
+    wide = np.zeros((len(rows), len(known)))
+    for j, name in enumerate(names):
+        wide[:, known.index(name)] = rows[:, j]
+    return wide
+
+
+def sample(names: tuple[Feature, ...], row: Vector) -> dict[Feature, float]:
+    """A row as a feature dict."""
+    return dict(zip(names, row.tolist(), strict=True))
+
+
 def column(name: str, values: Any, length: int) -> Vector:
     """A one-dimensional array of `length` finite numbers."""
     array = _floats(name, values)

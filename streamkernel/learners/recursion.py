@@ -311,12 +311,12 @@ class Recursion:
         Returns the errors made before each sample was learned, its relative variance u then, and the sizes after each.
         """
         if len(rows) == 1:
-            self.learn(_sample(names, rows[0]), targets[0].tolist(), 1.0 if weights is None else weights[0])
+            self.learn(reading.sample(names, rows[0]), targets[0].tolist(), 1.0 if weights is None else weights[0])
             return self.errors[None].copy(), np.array([self.last_relative_variance]), np.array([float(self.size)])
         noise = reading.noises(weights, len(rows))
         reading.check_targets(targets)
         merged = self.names if names == self.names or self.knows(names) else self.merged(names)
-        rows = _arranged(names, rows, merged)
+        rows = reading.arranged(names, rows, merged)
         results = np.empty(targets.shape), np.empty(len(rows)), np.empty(len(rows))
         if not len(rows):
             return results
@@ -325,7 +325,7 @@ class Recursion:
         similarities = kernel.diagonal(rows, features=merged)
         if not np.isfinite(similarities).all() or (similarities < 0.0).any():
             i = int(np.argmin(np.isfinite(similarities) & (similarities >= 0.0)))
-            self._intake.refuse(_sample(merged, rows[i]), (), 1.0, stream.BAD_SIMILARITY)
+            self._intake.refuse(reading.sample(merged, rows[i]), (), 1.0, stream.BAD_SIMILARITY)
         # A similarity may turn out to be no number in the middle of the batch: then nothing must have been learned.
         is_safe = np.abs(rows).max(initial=0.0) <= SAFE_VALUE and not kernel.compile(merged).custom
         before = None if is_safe else self.__getstate__()
@@ -349,7 +349,7 @@ class Recursion:
         """Learn checked rows whose columns are the model's features."""
         if self.is_custom:
             for i, row in enumerate(rows):
-                self.learn(_sample(self.names, row), targets[i].tolist(), 1.0 / noise[i])
+                self.learn(reading.sample(self.names, row), targets[i].tolist(), 1.0 / noise[i])
                 errors[i], relative_variances[i], sizes[i] = self.errors, self.last_relative_variance, self.size
             return
         batch = Batch.build(
@@ -370,7 +370,7 @@ class Recursion:
                     break
             start, status = core.learn_many(self._table, batch.table, start)
             if status < 0:
-                self._intake.refuse(_sample(self.names, rows[start]), targets[start].tolist(), 1.0, status)
+                self._intake.refuse(reading.sample(self.names, rows[start]), targets[start].tolist(), 1.0, status)
             if status == stream.NO_ROOM:
                 self.reserve()
             if status == stream.FULL:
@@ -391,7 +391,7 @@ class Recursion:
         # Through the factor, like one prediction: coefficients lose digits where the kernel matrix is ill conditioned.
         if self.is_custom:
             for t, row in enumerate(rows):
-                prediction = self.predict_variance(_sample(names, row))
+                prediction = self.predict_variance(reading.sample(names, row))
                 means[t] = self.means
                 if len(residuals):
                     _, residuals[t], unlearned[t] = prediction
@@ -400,11 +400,11 @@ class Recursion:
         if not self.knows(names):
             known = self.merged(names)
             model = self._widened(known).refreshed()
-        rows = _arranged(names, rows, known)
+        rows = reading.arranged(names, rows, known)
         self.effective_kernel(len(known)).check_domain(known, rows)
         good = stream.predict_rows(model.table, rows, means, residuals, unlearned)
         if good < len(rows):
-            self._intake.refuse(_sample(known, rows[good]), (), 1.0, stream.BAD_SIMILARITY)
+            self._intake.refuse(reading.sample(known, rows[good]), (), 1.0, stream.BAD_SIMILARITY)
         return means
 
     # What was learned ------------------------------------------------------------------------------------------------
@@ -502,17 +502,3 @@ class Recursion:
         outputs = len(stored["weights"]) - form.has_noise
         self._use(*self._allocated(stored["names"], stored["capacity"], outputs), stored["names"])
         state.restore(stored, self.model)
-
-
-def _arranged(names: tuple[Feature, ...], rows: Matrix, known: tuple[Feature, ...]) -> Matrix:
-    """Samples with one column for each known feature, zero where they do not have it."""
-    if names == known:
-        return np.ascontiguousarray(rows)
-    arranged = np.zeros((len(rows), len(known)))
-    for j, name in enumerate(names):
-        arranged[:, known.index(name)] = rows[:, j]
-    return arranged
-
-
-def _sample(names: tuple[Feature, ...], row: Vector) -> dict[Feature, float]:
-    return dict(zip(names, row.tolist(), strict=True))
