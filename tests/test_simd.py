@@ -10,6 +10,7 @@ from numba import njit
 from reference import JIT
 
 from streamkernel.core import simd
+from streamkernel.core.jit import jit
 
 pytestmark = pytest.mark.core
 
@@ -124,3 +125,17 @@ def test_exponential_passes_nan_on() -> None:
     _exponential(np.array([np.nan, -1.0, np.nan, 0.0, -2.0, -3.0, -4.0, np.nan]), out)
     np.testing.assert_array_equal(np.isnan(out), [True, False, True, False, False, False, False, True])
     assert out[1] == pytest.approx(math.exp(-1.0), rel=1e-15)
+
+
+@jit
+def _exponentials_as_the_core_compiles_them(a, out):  # type: ignore[no-untyped-def]
+    """With reordered sums allowed, which must not undo the rounding inside."""
+    for at in range(0, len(a), simd.LANES):
+        simd.store(out, at, simd.exponential(simd.load(a, at)))
+
+
+def test_exponential_under_the_flags_of_the_core() -> None:
+    a = -np.linspace(0.0, 700.0, 800)
+    out = np.zeros_like(a)
+    _exponentials_as_the_core_compiles_them(a, out)
+    np.testing.assert_allclose(out, np.exp(a), rtol=1e-15)

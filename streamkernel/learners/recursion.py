@@ -220,9 +220,8 @@ class Recursion:
         """Adopt the new features of a sample and learn it; where it is refused they are given up again."""
         names = self.merged(x)
         reading.values(names, x)
-        arrays, before = (self.model, self._compiled, self.names), None
-        if self.is_changed_by(names):
-            before = self.__getstate__()
+        arrays = self.model, self._compiled, self.names
+        before = self.__getstate__() if self.is_changed_by(names) else None
         try:
             self.adopt(names)
             self.learn(x, targets, weight)
@@ -438,7 +437,7 @@ class Recursion:
     @property
     def points(self) -> list[dict[Feature, float]]:
         """The dictionary as feature dicts."""
-        return [dict(zip(self.names, point.tolist(), strict=True)) for point in self.model.points[:, : self.size].T]
+        return [reading.sample(self.names, point) for point in self.point_matrix]
 
     @property
     def point_matrix(self) -> Matrix:
