@@ -71,7 +71,7 @@ def _fence(builder: Any, value: Any) -> Any:
 
 
 def _exp(builder: Any, x: Any) -> Any:
-    # Without a fused operation the subtraction below would be cancelled against this addition: a fence keeps them apart.
+    # Without a fused operation the subtraction below would cancel this addition: a fence keeps them apart.
     shifted = _fence(builder, _multiply_add(builder, x, _constant(LOG2_E), _constant(ROUND_TO_INTEGER)))
     power = builder.fsub(shifted, _constant(ROUND_TO_INTEGER))
     rest = _multiply_add(builder, power, _constant(-LN2_HIGH), x)

@@ -101,7 +101,7 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         model = self._model
         self.learn_one(x, y, w)
         mean = y - float(model.errors[0])
-        factor = self._shrinkage(float(model.last_relative_variance))
+        factor = self._shrinkage(float(model.model.relative_variance))
         return mean if factor is None else float(mean * factor)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:

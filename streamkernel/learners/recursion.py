@@ -253,11 +253,6 @@ class Recursion:
         """The errors that the last `learn` made before it learned."""
         return self.model.errors
 
-    @property
-    def last_relative_variance(self) -> float:
-        """u of the sample of the last `learn`, before it was learned."""
-        return self.model.relative_variance
-
     def predict(self, x: Mapping[Feature, Any]) -> float:
         """The mean of the first output; `means` holds all of them."""
         model = self.model if self._intake.load_features(x) else self._wider_model(x)
@@ -311,7 +306,7 @@ class Recursion:
         """
         if len(rows) == 1:
             self.learn(reading.sample(names, rows[0]), targets[0].tolist(), 1.0 if weights is None else weights[0])
-            return self.errors[None].copy(), np.array([self.last_relative_variance]), np.array([float(self.size)])
+            return self.errors[None].copy(), np.array([self.model.relative_variance]), np.array([float(self.size)])
         noise = reading.noises(weights, len(rows))
         reading.check_targets(targets)
         merged = self.names if names == self.names or self.knows(names) else self.merged(names)
@@ -349,7 +344,7 @@ class Recursion:
         if self.is_custom:
             for i, row in enumerate(rows):
                 self.learn(reading.sample(self.names, row), targets[i].tolist(), 1.0 / noise[i])
-                errors[i], relative_variances[i], sizes[i] = self.errors, self.last_relative_variance, self.size
+                errors[i], relative_variances[i], sizes[i] = self.errors, self.model.relative_variance, self.size
             return
         batch = Batch.build(
             Batch.new_numbers(),
