@@ -30,6 +30,7 @@ Examples
 from streamkernel.datasets.base import embed
 from streamkernel.datasets.channel import NonlinearChannel
 from streamkernel.datasets.fetch import DatasetError, cache_folder
+from streamkernel.datasets.named_channels import named_channel
 from streamkernel.datasets.synthetic import (
     Friedman1,
     Friedman2,
@@ -61,6 +62,7 @@ from streamkernel.datasets.tables import (
     WineWhite,
 )
 from streamkernel.datasets.timeseries import Lorenz, MackeyGlass, SantaFeLaser
+from streamkernel.datasets.varying_channel import FadingChannel, SwitchingChannel
 
 __all__ = [
     "MG",
@@ -74,6 +76,7 @@ __all__ = [
     "Concrete",
     "DatasetError",
     "Digits",
+    "FadingChannel",
     "Friedman1",
     "Friedman2",
     "Friedman3",
@@ -92,8 +95,10 @@ __all__ = [
     "SincLinear",
     "SpaceGA",
     "Step",
+    "SwitchingChannel",
     "WineRed",
     "WineWhite",
     "cache_folder",
     "embed",
+    "named_channel",
 ]

@@ -18,16 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from . import checks
-from .checkpoint import Checkpointed
-from .kernels import RBF
-from .learners import KRLS
-
-# The bits of a symbol are those of its index: neighbors differ in one bit (Gray).
-ALPHABETS: dict[str, tuple[complex, ...]] = {
-    "bpsk": (-1.0, 1.0),
-    "qpsk": tuple(complex(re, im) / math.sqrt(2) for re in (-1, 1) for im in (-1, 1)),
-}
+from .. import checks
+from ..alphabets import ALPHABETS, NAMES
+from ..checkpoint import Checkpointed
+from ..kernels import RBF
+from ..learners import KRLS
 
 
 class KernelEqualizer(base.Estimator, Checkpointed):
@@ -258,5 +253,5 @@ def _alphabet(alphabet: Any) -> tuple[complex, ...]:
     symbols = ALPHABETS.get(alphabet, ()) if isinstance(alphabet, str) else alphabet
     good = isinstance(symbols, tuple) and all(map(_is_finite, symbols))
     if not good or len(set(symbols)) != len(symbols) or len(symbols) < 2:
-        raise ValueError(f"alphabet must be 'bpsk', 'qpsk' or a tuple of distinct numbers, got {alphabet!r}")
+        raise ValueError(f"alphabet must be {NAMES} or a tuple of distinct numbers, got {alphabet!r}")
     return symbols

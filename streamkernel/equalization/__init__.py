@@ -1,0 +1,7 @@
+"""Equalizers: the symbols that were sent, from what a channel made of them."""
+
+from ..alphabets import ALPHABETS
+from .bayes import BayesDetector
+from .equalizer import KernelEqualizer
+
+__all__ = ["ALPHABETS", "BayesDetector", "KernelEqualizer"]
