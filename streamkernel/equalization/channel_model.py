@@ -1,0 +1,159 @@
+"""A channel learned from training symbols: memory, kernel and noise by the evidence, in closed form.
+
+An observation depends on few symbols, (u(t), ..., u(t − L)), which take few values: the states. All samples of one
+state share their mean, so the evidence of n samples needs the states' counts and means only, and a choice costs
+O(S³) for the S states that were seen instead of O(n³).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from .. import kernels
+from ..core.types import Matrix, Vector
+
+LONGEST_MEMORY = 5
+RIDGES = tuple(10.0 ** (-k / 2) for k in range(9))  # 1 to 1e-4
+# What the dictionary leaves out stays below the noise.
+THRESHOLD_SHARE = 0.1
+# A choice sees the newest samples, so many at most; more do not change it.
+MOST_SAMPLES = 600
+
+
+class ChannelModel(NamedTuple):
+    """What was chosen."""
+
+    memory: int
+    """L, how many earlier symbols an observation depends on."""
+    kernel: kernels.Kernel
+    ridge: float
+    noise: float
+    """Variance of the noise of one component."""
+    evidence: float
+
+
+def features(symbols: NDArray[np.complex128], windows: NDArray[np.int64]) -> Matrix:
+    """Windows of symbol numbers, the newest first, as the numbers that the kernel sees."""
+    values = symbols[windows]
+    if not symbols.imag.any():
+        return np.ascontiguousarray(values.real)
+    return np.stack([values.real, values.imag], axis=2).reshape(len(windows), -1)
+
+
+def all_windows(size: int, memory: int) -> NDArray[np.int64]:
+    """Every sequence of memory + 1 symbol numbers, in the order of the trellis."""
+    count = size ** (memory + 1)
+    return np.stack(np.unravel_index(np.arange(count), (size,) * (memory + 1)), axis=1)
+
+
+def candidates(energy: float) -> list[kernels.Kernel]:
+    """Kernels of channels, for samples whose squared norm is about `energy`.
+
+    A linear channel; an odd one (an amplifier with the alphabet's symmetry); a general one of third order; and smooth
+    ones of any order with a linear part, down to a table of the states.
+    """
+    linear = (1.0 / energy) * kernels.Linear()
+    odd = linear + 0.3 * kernels.Polynomial(3, offset=0.0, scale=1.0 / energy)
+    smooth = [linear + 0.1 + kernels.RBF(width * math.sqrt(energy)) for width in (0.5, 1.0, 2.0)]
+    return [linear, odd, linear + 0.3 * kernels.Polynomial(3, offset=1.0, scale=1.0 / energy), *smooth]
+
+
+def choose(
+    symbols: NDArray[np.complex128],
+    labels: NDArray[np.int64],
+    observations: Matrix,
+    most_states: int,
+    memory: int | None = None,
+) -> ChannelModel:
+    """The memory, kernel, ridge and noise under which training symbols and their observations are most probable.
+
+    Parameters
+    ----------
+    symbols
+        The alphabet.
+    labels
+        The symbols sent, as numbers, oldest first; −1 where one is not known.
+    observations
+        One row a symbol, one column a component.
+    most_states
+        The largest M^(L + 1).
+    memory
+        L; None to choose it.
+
+    """
+    size = len(symbols)
+    longest = LONGEST_MEMORY if memory is None else memory
+    while longest > 0 and (size ** (longest + 1) > most_states or longest + 1 > len(labels)):
+        longest -= 1
+    newest = slice(max(0, len(labels) - MOST_SAMPLES - longest), None)
+    labels, observations = labels[newest], observations[newest]
+    windows = np.lib.stride_tricks.sliding_window_view(labels, longest + 1)[:, ::-1]
+    good = (windows >= 0).all(axis=1)
+    windows, targets = windows[good], observations[longest:][good]
+    best: ChannelModel | None = None
+    for length in range(longest + 1) if memory is None else [longest]:
+        found = _best_kernel(symbols, windows[:, : length + 1], targets, length)
+        if best is None or found.evidence > best.evidence:
+            best = found
+    assert best is not None
+    return best
+
+
+def _best_kernel(
+    symbols: NDArray[np.complex128], windows: NDArray[np.int64], targets: Matrix, memory: int
+) -> ChannelModel:
+    states, number, counts = np.unique(windows, axis=0, return_inverse=True, return_counts=True)
+    number = number.ravel()
+    means = np.stack([np.bincount(number, column) for column in targets.T], axis=1) / counts[:, None]
+    within = float(((targets - means[number]) ** 2).sum())
+    samples = features(symbols, states)
+    names = tuple(range(samples.shape[1]))
+    energy = (memory + 1) * float(np.mean(np.abs(symbols) ** 2))
+    found = []
+    for kernel in candidates(energy):
+        gram = kernel(samples, features=names)
+        for ridge in RIDGES:
+            evidence, noise = _evidence(gram, ridge, counts, means, within, len(targets))
+            found.append(ChannelModel(memory, kernel, ridge, noise, evidence))
+    return max(found, key=lambda model: model.evidence)
+
+
+def _evidence(
+    gram: Matrix, ridge: float, counts: NDArray[np.int64], means: Matrix, within: float, samples: int
+) -> tuple[float, float]:
+    """The logarithm of the evidence, its best signal variance put in, and the noise variance that goes with it.
+
+    ln det(K + ρI) over the samples is (n − S) ln ρ + Σ ln n_s + ln det(K_S + ρ diag(1/n_s)), and the quadratic form is
+    that of the means plus what varies within the states over ρ.
+    """
+    outputs = means.shape[1]
+    factor = linalg.cholesky(gram + np.diag(ridge / counts + 1e-10 * np.trace(gram) / len(gram)), lower=True)
+    whitened = linalg.solve_triangular(factor, means, lower=True)
+    square = max(float((whitened**2).sum()) + within / ridge, 1e-300)
+    logarithm = (samples - len(gram)) * math.log(ridge) + float(np.log(counts).sum())
+    logarithm += 2.0 * float(np.log(np.diagonal(factor)).sum())
+    variance = square / (samples * outputs)
+    return -0.5 * outputs * (samples * math.log(variance) + logarithm), ridge * variance
+
+
+def whitening(covariance: Matrix) -> Matrix:
+    """W with W R W' = I: observations times W' have noise of unit variance."""
+    size = len(covariance)
+    floor = 1e-12 * float(np.trace(covariance)) / size + 1e-300
+    inverse: Matrix = linalg.solve_triangular(
+        linalg.cholesky(covariance + floor * np.eye(size), lower=True), np.eye(size), lower=True
+    )
+    return inverse
+
+
+def bit_probabilities(posteriors: Matrix) -> Vector:
+    """P(bit = 1) for every bit of the symbols' numbers, the most significant first."""
+    size = posteriors.shape[1]
+    bits = (size - 1).bit_length()
+    ones = (np.arange(size)[:, None] >> np.arange(bits - 1, -1, -1)) & 1
+    return posteriors @ ones.astype(np.float64)
