@@ -141,14 +141,31 @@ def _evidence(
     return -0.5 * outputs * (samples * math.log(variance) + logarithm), ridge * variance
 
 
+def projections(kernel: kernels.Kernel, samples: Matrix, threshold: float, largest: int) -> Matrix:
+    """Z with ZZ' = K up to `threshold` on the diagonal: every sample in the coordinates of a dictionary among them.
+
+    A pivoted Cholesky factorization: the sample that is seen least joins, until none exceeds the threshold or the
+    dictionary has `largest` points.
+    """
+    names = tuple(range(samples.shape[1]))
+    residuals = kernel.diagonal(samples, names).copy()
+    columns: list[Vector] = []
+    while len(columns) < min(largest, len(samples)) and residuals.max() > threshold:
+        pivot = int(residuals.argmax())
+        column = kernel(samples, samples[pivot : pivot + 1], features=names)[:, 0]
+        for other in columns:
+            column = column - other[pivot] * other
+        column = column / math.sqrt(residuals[pivot])
+        columns.append(column)
+        residuals = np.maximum(residuals - column**2, 0.0)
+    return np.ascontiguousarray(np.stack(columns, axis=1))
+
+
 def whitening(covariance: Matrix) -> Matrix:
     """W with W R W' = I: observations times W' have noise of unit variance."""
     size = len(covariance)
     floor = 1e-12 * float(np.trace(covariance)) / size + 1e-300
-    inverse: Matrix = linalg.solve_triangular(
-        linalg.cholesky(covariance + floor * np.eye(size), lower=True), np.eye(size), lower=True
-    )
-    return inverse
+    return np.linalg.inv(np.linalg.cholesky(covariance + floor * np.eye(size)))
 
 
 def bit_probabilities(posteriors: Matrix) -> Vector:
