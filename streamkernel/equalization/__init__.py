@@ -3,5 +3,6 @@
 from ..alphabets import ALPHABETS
 from .bayes import BayesDetector
 from .equalizer import KernelEqualizer
+from .linear import LinearEqualizer
 
-__all__ = ["ALPHABETS", "BayesDetector", "KernelEqualizer"]
+__all__ = ["ALPHABETS", "BayesDetector", "KernelEqualizer", "LinearEqualizer"]

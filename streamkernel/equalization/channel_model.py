@@ -8,7 +8,7 @@ O(S³) for the S states that were seen instead of O(n³).
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,14 @@ from .. import kernels
 from ..core.types import Matrix, Vector
 
 LONGEST_MEMORY = 5
-RIDGES = tuple(10.0 ** (-k / 2) for k in range(9))  # 1 to 1e-4
+RIDGES = tuple(10.0 ** (-k / 2) for k in range(11))  # 1 to 1e-5
+FIRST_RIDGE = 3
 # What the dictionary leaves out stays below the noise.
 THRESHOLD_SHARE = 0.1
 # A choice sees the newest samples, so many at most; more do not change it.
-MOST_SAMPLES = 600
+MOST_SAMPLES = 400
+# Once a memory explains more than none at all by this much evidence, so many longer ones are tried before it is taken.
+CLEAR, PATIENCE = 10.0, 2
 
 
 class ChannelModel(NamedTuple):
@@ -54,13 +57,13 @@ def all_windows(size: int, memory: int) -> NDArray[np.int64]:
 def candidates(energy: float) -> list[kernels.Kernel]:
     """Kernels of channels, for samples whose squared norm is about `energy`.
 
-    A linear channel; an odd one (an amplifier with the alphabet's symmetry); a general one of third order; and smooth
-    ones of any order with a linear part, down to a table of the states.
+    An odd channel (an amplifier with the alphabet's symmetry; a linear channel is one); a general one of third order;
+    and smooth ones of any order with a linear part, down to a table of the states.
     """
-    linear = (1.0 / energy) * kernels.Linear()
+    linear: Any = (1.0 / energy) * kernels.Linear()
     odd = linear + 0.3 * kernels.Polynomial(3, offset=0.0, scale=1.0 / energy)
     smooth = [linear + 0.1 + kernels.RBF(width * math.sqrt(energy)) for width in (0.5, 1.0, 2.0)]
-    return [linear, odd, linear + 0.3 * kernels.Polynomial(3, offset=1.0, scale=1.0 / energy), *smooth]
+    return [odd, linear + 0.3 * kernels.Polynomial(3, offset=1.0, scale=1.0 / energy), *smooth]
 
 
 def choose(
@@ -69,6 +72,7 @@ def choose(
     observations: Matrix,
     most_states: int,
     memory: int | None = None,
+    least_memory: int = 0,
 ) -> ChannelModel:
     """The memory, kernel, ridge and noise under which training symbols and their observations are most probable.
 
@@ -84,6 +88,8 @@ def choose(
         The largest M^(L + 1).
     memory
         L; None to choose it.
+    least_memory
+        The shortest that is chosen, if its states are not too many: a tap that is weak now may grow.
 
     """
     size = len(symbols)
@@ -95,13 +101,23 @@ def choose(
     windows = np.lib.stride_tricks.sliding_window_view(labels, longest + 1)[:, ::-1]
     good = (windows >= 0).all(axis=1)
     windows, targets = windows[good], observations[longest:][good]
-    best: ChannelModel | None = None
-    for length in range(longest + 1) if memory is None else [longest]:
+    if memory is not None:
+        return _best_kernel(symbols, windows, targets, longest)
+    shortest = min(least_memory, longest)
+    best = _best_kernel(symbols, windows[:, : shortest + 1], targets, shortest)
+    nothing = _without_signal(targets)
+    for length in range(shortest + 1, longest + 1):
+        if best.evidence > nothing + CLEAR and length > best.memory + PATIENCE:
+            break
         found = _best_kernel(symbols, windows[:, : length + 1], targets, length)
-        if best is None or found.evidence > best.evidence:
-            best = found
-    assert best is not None
+        best = found if found.evidence > best.evidence else best
     return best
+
+
+def _without_signal(targets: Matrix) -> float:
+    """The logarithm of the evidence of observations that no symbol explains."""
+    samples, outputs = targets.shape
+    return -0.5 * samples * outputs * math.log(max(float((targets**2).mean()), 1e-300))
 
 
 def _best_kernel(
@@ -117,10 +133,36 @@ def _best_kernel(
     found = []
     for kernel in candidates(energy):
         gram = kernel(samples, features=names)
-        for ridge in RIDGES:
-            evidence, noise = _evidence(gram, ridge, counts, means, within, len(targets))
-            found.append(ChannelModel(memory, kernel, ridge, noise, evidence))
+        found.append(_best_ridge(memory, kernel, gram, counts, means, within, len(targets)))
     return max(found, key=lambda model: model.evidence)
+
+
+def _best_ridge(
+    memory: int,
+    kernel: kernels.Kernel,
+    gram: Matrix,
+    counts: NDArray[np.int64],
+    means: Matrix,
+    within: float,
+    samples: int,
+) -> ChannelModel:
+    """Up the slope of the evidence, which has one summit in the ridge."""
+
+    def model(place: int) -> ChannelModel:
+        evidence, noise = _evidence(gram, RIDGES[place], counts, means, within, samples)
+        return ChannelModel(memory, kernel, RIDGES[place], noise, evidence)
+
+    best, place = model(FIRST_RIDGE), FIRST_RIDGE
+    for step in (1, -1):
+        climbed = False
+        while 0 <= place + step < len(RIDGES):
+            found = model(place + step)
+            if found.evidence <= best.evidence:
+                break
+            best, place, climbed = found, place + step, True
+        if climbed:
+            break
+    return best
 
 
 def _evidence(

@@ -1,4 +1,4 @@
-"""Channel equalization: symbol decisions around a streaming regressor.
+"""Channel equalization: symbol decisions around a streaming learner.
 
 Engel, Mannor & Meir, "The Kernel Recursive Least-Squares Algorithm", 2004, section 5.3.
 Paper -> code: u symbol, y observation, d `lags`, D `delay`.
@@ -9,49 +9,74 @@ from __future__ import annotations
 import cmath
 import math
 import numbers
-from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import repeat
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from river import base
 
 from .. import checks
 from ..alphabets import ALPHABETS, NAMES
 from ..checkpoint import Checkpointed
+from ..core.types import Matrix
 from ..kernels import RBF
-from ..learners import KRLS
+from ..learners import KRLS, LSSVMClassifier
+from .channel_model import bit_probabilities
+from .learned_channel import LearnedChannel
+from .windows import NONE, Classification, Labels, Regression, Signal
+
+DETECTORS = ("channel", "regression", "classification")
 
 
 class KernelEqualizer(base.Estimator, Checkpointed):
     """Recover the symbols that were sent through a nonlinear channel.
 
-    With every observation y(t) the model estimates the symbol u(t − D) from y(t), y(t − 1), ..., y(t − d + 1), where
-    d = `lags` and D = `delay`, and the nearest symbol of the alphabet is the decision. While the receiver knows the
-    symbols the model is trained on them; after that it learns from its own decisions (decision-directed operation), and
-    follows a channel that changes if it forgets.
+    With every observation y(t) the equalizer decides on the symbol u(t − D), where D = `delay`. While the receiver
+    knows the symbols it is trained on them; after that it learns from its own decisions (decision-directed operation).
 
-    A complex observation is two features, its real part and then its imaginary part; a complex symbol has two models,
-    one for each part. Features are numbered like the columns of `datasets.NonlinearChannel`.
+    Without a model it learns the channel itself: the observation as a function of the last symbols, by kernel least
+    squares whose memory, kernel, ridge and noise are those under which the training symbols are most probable. The
+    decision is the most probable symbol given all observations so far, as for a known channel, at O(M^(L+1)) a symbol
+    for M symbols and a memory of L. It follows a channel that changes, as fast as the errors ask for. It learns a
+    decision only where it is sure of it; a burst that it cannot explain is not learned, and what it learned just before
+    is undone. Training symbols that it cannot explain say that the channel is another one, and it begins anew.
+
+    With a model it learns the inverse of the channel: the symbol as a function of y(t), y(t − 1), ..., y(t − d + 1),
+    where d = `lags`, and of the last `feedback` decisions. A regressor estimates the symbol, and the nearest one is the
+    decision (both parts of a complex symbol share one recursion); a classifier gives the symbols' probabilities. A
+    complex observation is two features, its real part and then its imaginary part. Features are numbered like the
+    columns of `datasets.NonlinearChannel`, past decisions after them.
 
     Parameters
     ----------
     model
-        A regressor of this library, or any regressor or pipeline of river. It is trained in place.
+        A regressor of this library, or any regressor, classifier or pipeline of river. It is trained in place. None
+        learns the channel.
     lags
-        d, the number of observations that a decision is based on.
+        d, the number of observations that a model sees. Without a model all are used.
     delay
         D, how many observations after a symbol the decision about it falls.
     alphabet
-        "bpsk" (−1 and 1), "qpsk" (the four symbols (±1 ± i)/√2), or a tuple of distinct numbers, whose positions are
-        their bits.
+        "bpsk" (−1 and 1), "qpsk" (the four symbols (±1 ± i)/√2), "pam4", "8psk", "16qam", "64qam" (unit mean energy,
+        Gray labels), or a tuple of distinct numbers, whose positions are their bits.
     directed
         Whether to learn from decisions where the symbol is not known.
     margin
-        A decision is learned only if its symbol is nearer to the estimate than every other symbol, by at least this
-        much.
+        With a model, a decision is learned only if its symbol is nearer to the estimate than every other symbol, or
+        more probable, by at least this much.
+    feedback
+        How many past decisions are features of a model.
+    samples_per_symbol
+        Observations per symbol (fractionally spaced).
+    antennas
+        How many receivers observe the same symbols.
+    detector
+        "channel", "regression" or "classification"; None for what goes with the model.
+    symmetric
+        Whether a model learns each sample in all rotations that map the alphabet onto itself (negation for a real
+        channel). That is right where the channel has the same symmetry.
+    memory
+        Without a model: L, how many earlier symbols an observation depends on; None to find it out.
 
     Examples
     --------
@@ -72,89 +97,117 @@ class KernelEqualizer(base.Estimator, Checkpointed):
     >>> round(equalizer.bit_error_rate, 3)
     0.06...
 
+    Without a model, through arrays:
+
+    >>> equalizer = KernelEqualizer(delay=1)
+    >>> decisions = equalizer.equalize_many(observations[:500], symbols[:500])
+    >>> equalizer.reset_errors()
+    >>> decisions = equalizer.equalize_many(observations[500:], symbols[500:], training=0)
+    >>> round(equalizer.bit_error_rate, 3)
+    0.04...
+
     References
     ----------
     [^1]: Engel, Y., Mannor, S. and Meir, R., 2004. The kernel recursive least-squares algorithm. IEEE Transactions on
         Signal Processing, 52(8), pp.2275-2285, section 5.3.
     [^2]: Sebald, D.J. and Bucklew, J.A., 2000. Support vector machine techniques for nonlinear equalization. IEEE
         Transactions on Signal Processing, 48(11), pp.3217-3226.
+    [^3]: Bahl, L., Cocke, J., Jelinek, F. and Raviv, J., 1974. Optimal decoding of linear codes for minimizing symbol
+        error rate. IEEE Transactions on Information Theory, 20(2), pp.284-287.
 
     """
 
     def __init__(
         self,
-        model: base.Regressor,
+        model: base.Regressor | base.Classifier | None = None,
         lags: int = 2,
         delay: int = 0,
         alphabet: str | tuple[complex, ...] = "bpsk",
         directed: bool = True,
         margin: float = 0.0,
+        feedback: int = 0,
+        samples_per_symbol: int = 1,
+        antennas: int = 1,
+        detector: str | None = None,
+        symmetric: bool = False,
+        memory: int | None = None,
     ) -> None:
-        if not callable(getattr(model, "learn_one", None)) or not callable(getattr(model, "predict_one", None)):
-            raise TypeError(f"model must be a streaming regressor with learn_one and predict_one, got {model!r}")
-        for name, value, least in (("lags", lags, 1), ("delay", delay, 0)):
+        if model is not None and not (
+            callable(getattr(model, "learn_one", None)) and callable(getattr(model, "predict_one", None))
+        ):
+            raise TypeError(
+                f"model must be a streaming regressor or classifier with learn_one and predict_one, got {model!r}"
+            )
+        counts = {"lags": (lags, 1), "delay": (delay, 0), "feedback": (feedback, 0)}
+        counts |= {"samples_per_symbol": (samples_per_symbol, 1), "antennas": (antennas, 1)}
+        counts |= {} if memory is None else {"memory": (memory, 0)}
+        for name, (value, least) in counts.items():
             if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
                 raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
         checks.number("margin", margin, low=0.0)
         self._symbols = _alphabet(alphabet)
+        self._kind = _detector(detector, model)
+        if self._kind == "channel" and (feedback or symmetric):
+            raise ValueError("feedback and symmetric are for a model: without one all past symbols count already")
+        if memory is not None and (self._kind != "channel" or len(self._symbols) ** (memory + 1) > 4096):
+            raise ValueError(f"memory must leave at most 4096 states without a model, got {memory!r}")
         self.model = model
         self.lags = lags
         self.delay = delay
         self.alphabet = alphabet
         self.directed = directed
         self.margin = margin
+        self.feedback = feedback
+        self.samples_per_symbol = samples_per_symbol
+        self.antennas = antennas
+        self.detector = detector
+        self.symmetric = symmetric
+        self.memory = memory
         self._complex_symbols = any(isinstance(symbol, complex) for symbol in self._symbols)
-        self._models = [model, model.clone()] if self._complex_symbols else [model]
+        self._numbers = np.array(self._symbols)
         self._complex = self._complex_symbols
-        self._observations: deque[complex] = deque(maxlen=lags)  # the latest first
-        # What is known about the symbols that wait for their decision, the oldest first: their number in the alphabet,
-        # and whether they are for training.
-        self._known: deque[tuple[int | None, bool]] = deque(maxlen=delay + 1)
+        self._receiver: Any = None
+        self._sent = np.zeros(0, dtype=np.int64)  # symbols that wait for their decision, to be counted
+        self._probabilities = np.full(len(self._symbols), np.nan)
         self.reset_errors()
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"model": KRLS(RBF(1.0), ridge=0.1), "lags": 2, "delay": 1}
         yield {"model": KRLS(RBF(1.0), ridge=0.1), "lags": 2, "alphabet": "qpsk"}
+        yield {"model": LSSVMClassifier(RBF(1.0)), "lags": 2, "feedback": 1}
+        yield {"model": None, "delay": 1, "alphabet": "pam4"}
 
-    def equalize_one(self, observation: complex, symbol: complex | None = None, train: bool = True) -> complex | None:
+    # Observations in, decisions out -----------------------------------------------------------------------------------
+
+    def equalize_one(self, observation: Any, symbol: complex | None = None, train: bool = True) -> complex | None:
         """Receive the next observation; return the decision about the symbol that was sent `delay` observations before.
 
-        The decision is made before anything is learned. It is None while there are fewer than `lags` observations, and
-        for the first `delay` of them.
+        The decision is made before anything is learned. It is None for the first `delay` observations, while a model
+        has seen fewer than `lags` of them, and while no channel was learned yet.
 
         Parameters
         ----------
         observation
-            y(t).
+            y(t); the sequence of all samples of all antennas where there are several.
         symbol
             u(t), the symbol sent at the same time, where it is known. The decision about it is compared with it.
         train
             Whether the receiver knows the symbol too and the model may learn it; otherwise it serves for counting only.
 
         """
-        self._receive(observation, symbol, train)
-        if len(self._observations) < self.lags or len(self._known) <= self.delay:
-            return None
-        sample = self._sample()
-        estimate = self._estimate(sample)
-        distances = [abs(estimate - other) for other in self._symbols]
-        decided = min(range(len(distances)), key=distances.__getitem__)
-        sent, for_training = self._known[0]
-        if sent is not None:
-            self.symbols_counted += 1
-            self.symbol_errors += decided != sent
-            self.bit_errors += (decided ^ sent).bit_count()
-        nearest, second = sorted(distances)[:2]
-        if sent is not None and for_training:
-            self._learn(sample, self._symbols[sent])
-        elif self.directed and second - nearest >= self.margin:
-            self._learn(sample, self._symbols[decided])
-        return self._symbols[decided]
+        row = self._row(observation)
+        sent = np.array([self._index(symbol)])
+        decided = self._receive(row, sent, sent if train else np.array([NONE]))[0]
+        return None if decided[0] == NONE else self._symbols[decided[0]]
 
     def equalize_many(
-        self, observations: Iterable[complex], symbols: Iterable[complex] | None = None, training: int | None = None
-    ) -> NDArray[Any]:
+        self,
+        observations: Iterable[Any],
+        symbols: Iterable[complex] | None = None,
+        training: int | None = None,
+        soft: bool = False,
+    ) -> Any:
         """Receive observations in order; return the decision that falls with each, NaN where there is none.
 
         The decision at position t is about the symbol at t − `delay`.
@@ -162,54 +215,142 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         Parameters
         ----------
         observations
-            The observations.
+            The observations; one row a time and one column an antenna where there are several, and
+            `samples_per_symbol` of them for each symbol.
         symbols
             The symbols sent at the same times, where they are known.
         training
             How many of these symbols, from the first, the receiver knows; by default all.
+        soft
+            Whether to return log-likelihood ratios ln P(bit = 0) / P(bit = 1) too, one column a bit, the most
+            significant first.
 
         """
-        received = list(observations)
-        sent: list[Any] = list(repeat(None, len(received)) if symbols is None else symbols)
-        if len(sent) != len(received):
-            raise ValueError(f"symbols must be as many as the observations ({len(received)}), got {len(sent)}")
-        known = len(sent) if training is None else training
-        decisions = [self.equalize_one(y, u, train=t < known) for t, (y, u) in enumerate(zip(received, sent))]
-        dtype = np.complex128 if self._complex_symbols else np.float64
-        return np.array([math.nan if decision is None else decision for decision in decisions], dtype=dtype)
+        rows = self._rows(observations)
+        sent = np.full(len(rows), NONE) if symbols is None else self._indices(symbols)
+        if len(sent) != len(rows):
+            raise ValueError(f"symbols must be as many as the observations ({len(rows)}), got {len(sent)}")
+        known = np.where(np.arange(len(sent)) < (len(sent) if training is None else training), sent, NONE)
+        decided, probabilities = self._receive(rows, sent, known)
+        decisions = np.where(decided == NONE, math.nan, self._numbers[np.maximum(decided, 0)])
+        return (decisions, self._ratios(probabilities)) if soft else decisions
 
-    def _receive(self, observation: complex, symbol: complex | None, train: bool) -> None:
-        if not _is_finite(observation):
+    def _receive(self, rows: Signal, sent: Labels, known: Labels) -> tuple[Labels, Matrix]:
+        if not len(rows):
+            return sent, np.empty((0, len(self._symbols)))
+        if self._receiver is None:
+            self._receiver = self._new_receiver()
+        if self._kind == "channel":
+            parts = np.concatenate([rows.real, rows.imag], axis=1) if self._complex else rows.real
+            seen = self._receiver.seen
+            probabilities = self._receiver.receive(np.ascontiguousarray(parts, dtype=np.float64), known)
+            ready = ~np.isnan(probabilities[:, 0]) & (np.arange(len(rows)) + seen >= self.delay)
+            decided = np.where(ready, np.nan_to_num(probabilities).argmax(axis=1), NONE)
+        else:
+            decided, probabilities = self._receiver.receive(rows, known)
+        waiting = np.concatenate([self._sent, sent])
+        shift = self.delay - len(self._sent)
+        about = waiting[: max(0, len(rows) - shift)]
+        self._count(decided[len(decided) - len(about) :], about)
+        self._sent = waiting[len(about) :]
+        self._probabilities = probabilities[-1]
+        return decided, probabilities
+
+    def _new_receiver(self) -> Any:
+        if self._kind == "channel":
+            return LearnedChannel(self._numbers.astype(complex), self.delay, self.directed, self.memory)
+        kind = Regression if self._kind == "regression" else Classification
+        return kind(
+            self.model,
+            self.margin,
+            symbols=self._numbers,
+            lags=self.lags,
+            delay=self.delay,
+            feedback=self.feedback,
+            width=self._width,
+            complex_observations=self._complex,
+            directed=self.directed,
+            symmetric=self.symmetric,
+        )
+
+    # Checks -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def _width(self) -> int:
+        return self.antennas * self.samples_per_symbol
+
+    def _row(self, observation: Any) -> Signal:
+        values = (
+            list(np.atleast_1d(np.asarray(observation, dtype=object)).ravel()) if self._width > 1 else [observation]
+        )
+        if len(values) != self._width:
+            raise ValueError(f"observation must have {self._width} numbers, got {observation!r}")
+        if not all(map(_is_finite, values)):
             raise ValueError(f"observation must be a finite number, got {observation!r}")
-        if not isinstance(observation, numbers.Real):
-            if self._observations and not self._complex:
+        self._check_complex(any(not isinstance(value, numbers.Real) for value in values), observation)
+        return np.array([[complex(value) for value in values]])
+
+    def _rows(self, observations: Iterable[Any]) -> Signal:
+        received = observations if isinstance(observations, np.ndarray) else list(observations)
+        values = np.asarray(received)
+        if values.dtype.kind not in "biufc":
+            raise ValueError(f"observations must be finite numbers, got {received!r}")
+        if values.size % self._width or (values.ndim > 1 and values.shape[-1] not in (self.antennas, self._width)):
+            raise ValueError(f"observations must have {self._width} numbers a symbol, got shape {values.shape}")
+        if not np.isfinite(values).all():
+            t = int(np.argwhere(~np.isfinite(values))[0][0])
+            raise ValueError(f"observation must be a finite number, got {values[t]!r} at position {t}")
+        if len(values):
+            self._check_complex(np.iscomplexobj(values), values.ravel()[0])
+        return values.reshape(-1, self._width).astype(complex)
+
+    def _check_complex(self, is_complex: bool, observation: Any) -> None:
+        if is_complex and not self._complex:
+            if self._receiver is not None:
                 raise ValueError(f"observation must be real like those before it, got {observation!r}")
             self._complex = True
-        index = None
-        if symbol is not None:
-            # Symbols come from arithmetic: one that is right up to rounding is meant.
-            matches = [i for i, other in enumerate(self._symbols) if abs(symbol - other) <= 1e-9 * abs(other)]
-            if not matches:
-                raise ValueError(f"symbol must be one of {self._symbols}, got {symbol!r}")
-            index = matches[0]
-        self._observations.appendleft(complex(observation))
-        self._known.append((index, bool(train)))
 
-    def _sample(self) -> dict[int, float]:
-        """(y(t), y(t − 1), ..., y(t − d + 1)), a complex one as its two parts."""
-        if not self._complex:
-            return {i: y.real for i, y in enumerate(self._observations)}
-        return dict(enumerate(part for y in self._observations for part in (y.real, y.imag)))
+    def _index(self, symbol: complex | None) -> int:
+        """The number of a symbol in the alphabet."""
+        if symbol is None:
+            return NONE
+        # Symbols come from arithmetic: one that is right up to rounding is meant.
+        matches = [i for i, other in enumerate(self._symbols) if abs(symbol - other) <= 1e-9 * abs(other)]
+        if not matches:
+            raise ValueError(f"symbol must be one of {self._symbols}, got {symbol!r}")
+        return matches[0]
 
-    def _estimate(self, sample: dict[int, float]) -> complex:
-        parts = [float(model.predict_one(sample)) for model in self._models]
-        return complex(*parts) if self._complex_symbols else parts[0]
+    def _indices(self, symbols: Iterable[complex]) -> Labels:
+        values = symbols if isinstance(symbols, np.ndarray) else list(symbols)
+        if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufc":
+            return np.array([self._index(symbol) for symbol in values], dtype=np.int64)
+        distances = np.abs(values[:, None] - self._numbers)
+        found: Labels = distances.argmin(axis=1)
+        wrong = distances[np.arange(len(found)), found] > 1e-9 * np.abs(self._numbers)[found]
+        if wrong.any():
+            self._index(values[int(wrong.argmax())])
+        return found
 
-    def _learn(self, sample: dict[int, float], symbol: complex) -> None:
-        for model, part in zip(self._models, (symbol.real, symbol.imag)):
-            model.learn_one(sample, part)
+    # Soft decisions and errors ----------------------------------------------------------------------------------------
 
-    # Errors ----------------------------------------------------------------------------------------------------------
+    @property
+    def probabilities(self) -> dict[complex, float]:
+        """The probability of every symbol that the last decision was about; NaN before there is one."""
+        return dict(zip(self._symbols, self._probabilities.tolist()))
+
+    def _ratios(self, probabilities: Matrix) -> Matrix:
+        """ln P(bit = 0) / P(bit = 1); probabilities below the smallest normal number count as that."""
+        ones = bit_probabilities(probabilities)
+        zeros = bit_probabilities(probabilities[:, ::-1]) if _is_power_of_two(len(self._symbols)) else 1.0 - ones
+        tiny = np.finfo(float).tiny
+        return np.log(np.maximum(zeros, tiny)) - np.log(np.maximum(ones, tiny))
+
+    def _count(self, decided: Labels, sent: Labels) -> None:
+        counted = (decided != NONE) & (sent != NONE)
+        decided, sent = decided[counted], sent[counted]
+        self.symbols_counted += len(sent)
+        self.symbol_errors += int(np.count_nonzero(decided != sent))
+        self.bit_errors += int(np.bitwise_count(decided ^ sent).sum())
 
     def reset_errors(self) -> None:
         """Begin to count errors anew."""
@@ -226,27 +367,32 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         bits = (len(self._symbols) - 1).bit_length()
         return self.bit_errors / (bits * self.symbols_counted) if self.symbols_counted else math.nan
 
-    # Checkpoints -----------------------------------------------------------------------------------------------------
+    # Checkpoints ------------------------------------------------------------------------------------------------------
 
     def _get_state(self) -> dict[str, Any]:
         return {
-            "models": self._models[1:],
+            "receiver": None if self._receiver is None else self._receiver.get_state(),
             "complex": self._complex,
-            "observations": [(y.real, y.imag) for y in self._observations],
-            "known": list(self._known),
+            "sent": self._sent,
+            "probabilities": self._probabilities,
             "counts": (self.symbols_counted, self.symbol_errors, self.bit_errors),
         }
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        self._models[1:] = state["models"]
         self._complex = state["complex"]
-        self._observations.extend(complex(*parts) for parts in state["observations"])
-        self._known.extend(state["known"])
+        self._sent, self._probabilities = state["sent"], state["probabilities"]
         self.symbols_counted, self.symbol_errors, self.bit_errors = state["counts"]
+        if state["receiver"] is not None:
+            self._receiver = self._new_receiver()
+            self._receiver.set_state(state["receiver"])
 
 
 def _is_finite(value: Any) -> bool:
     return isinstance(value, numbers.Complex) and cmath.isfinite(complex(value))
+
+
+def _is_power_of_two(value: int) -> bool:
+    return value & (value - 1) == 0
 
 
 def _alphabet(alphabet: Any) -> tuple[complex, ...]:
@@ -255,3 +401,17 @@ def _alphabet(alphabet: Any) -> tuple[complex, ...]:
     if not good or len(set(symbols)) != len(symbols) or len(symbols) < 2:
         raise ValueError(f"alphabet must be {NAMES} or a tuple of distinct numbers, got {alphabet!r}")
     return symbols
+
+
+def _detector(detector: str | None, model: Any) -> str:
+    """The detector that goes with a model, or an error where the one that was asked for does not."""
+    if detector is not None:
+        checks.choice("detector", detector, DETECTORS)
+    fitting = "channel" if model is None else "classification" if isinstance(model, base.Classifier) else "regression"
+    if model is not None and not isinstance(model, base.Classifier | base.Regressor):
+        fitting = detector or "regression"  # a pipeline does not say what it ends in
+        if fitting == "channel":
+            raise ValueError("detector 'channel' takes no model")
+    if detector not in (None, fitting):
+        raise ValueError(f"detector {detector!r} does not go with the model {model!r}, for which it is {fitting!r}")
+    return fitting

@@ -83,9 +83,7 @@ class StateModel:
         """Learn observations in order; the errors of every model before."""
         errors = np.empty((len(WALKS), *rows.shape))
         walks = np.array(WALKS)
-        states.learn(
-            self.projections, numbers, rows, self.weights, self.covariances, walks, errors, self._gain
-        )
+        states.learn(self.projections, numbers, rows, self.weights, self.covariances, walks, errors, self._gain)
         return errors
 
     def copy_state(self) -> dict[str, Any]:
@@ -142,6 +140,11 @@ class LearnedChannel:
     def chosen(self) -> ChannelModel | None:
         """What was chosen from the training symbols."""
         return None if self._model is None else self._model.choice
+
+    @property
+    def seen(self) -> int:
+        """How many observations were received."""
+        return self._seen
 
     @property
     def size(self) -> int:
@@ -206,8 +209,7 @@ class LearnedChannel:
             self._next_choice = FEWEST_TRAINING if self._model is None else 4 * MOST_TRAINING
         else:
             self._fill_buffer()
-            count = len(self._buffer_labels)
-            if self._next_choice <= 2 * MOST_TRAINING and FEWEST_TRAINING <= count:
+            if self._next_choice < 4 * MOST_TRAINING and len(self._buffer_labels) >= FEWEST_TRAINING:
                 self._choose()
             self._shift()
 
@@ -222,7 +224,7 @@ class LearnedChannel:
     def _choose(self) -> None:
         """Choose memory and kernel from the training symbols, and learn those from the first."""
         rows, labels = self._buffer_rows, self._buffer_labels
-        choice = channel_model.choose(self._symbols, labels, rows, MOST_STATES, self._given_memory)
+        choice = channel_model.choose(self._symbols, labels, rows, MOST_STATES, self._given_memory, self._delay)
         self._model = model = StateModel(choice, self._symbols, rows.shape[1])
         windows = np.lib.stride_tricks.sliding_window_view(labels, choice.memory + 1)[:, ::-1]
         good = (windows >= 0).all(axis=1)
@@ -230,7 +232,7 @@ class LearnedChannel:
         model.scores = (errors[:, -(errors.shape[1] // 2) :] ** 2).mean(axis=(1, 2))
         self._covariance = choice.noise * np.eye(rows.shape[1])
         self._reference, self._held, self._before = 1.0, False, model.copy_state()
-        self._next_choice = 2 * len(labels) if len(labels) < MOST_TRAINING else 4 * MOST_TRAINING
+        self._next_choice = 4 * len(labels) if 2 * len(labels) < MOST_TRAINING else 4 * MOST_TRAINING
         self._refresh()
         # The messages of another channel mean nothing: begin anew, from the observations that are still here.
         self._trellis = Trellis(len(self._symbols), choice.memory, self._delay)
@@ -239,7 +241,7 @@ class LearnedChannel:
     # Learning ---------------------------------------------------------------------------------------------------------
 
     def _end_block(self) -> None:
-        """Learn what can be learned; choose a channel anew where training symbols have become twice as many."""
+        """Learn what can be learned; choose a channel anew where training symbols have become four times as many."""
         self._fill_buffer()
         if self._was_training and len(self._buffer_labels) >= self._next_choice:
             self._choose()

@@ -45,11 +45,11 @@ class Outputs:
             model._model.add_output()
         return cls(model._model, width)
 
-    def learn(self, x: Mapping[Feature, float], targets: Sequence[float]) -> None:
+    def learn(self, x: Mapping[Any, float], targets: Sequence[float]) -> None:
         """Learn one sample."""
         self._recursion.learn(x, targets)
 
-    def predict(self, x: Mapping[Feature, float]) -> list[float]:
+    def predict(self, x: Mapping[Any, float]) -> list[float]:
         """All targets of one sample."""
         self._recursion.predict(x)
         means: list[float] = self._recursion.means.tolist()
