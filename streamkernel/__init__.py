@@ -12,7 +12,7 @@ from .running import Run, run
 __version__ = "0.1.0"
 
 # Imported when first used: what they build on takes a second to import.
-_SUBMODULES = ("batch", "datasets", "metrics", "plotting", "selection")
+_SUBMODULES = ("batch", "datasets", "filters", "metrics", "plotting", "selection")
 _HOMES = {
     "AdaptiveConformal": "conformal",
     "AutoKernelRegressor": "auto",
@@ -39,6 +39,7 @@ __all__ = [
     "Run",
     "batch",
     "datasets",
+    "filters",
     "kernels",
     "metrics",
     "plotting",

@@ -31,7 +31,7 @@ _ARRAY_TYPES = ("<f8", "<i8", "|u1", "|b1")
 Functions = Mapping[str, Callable[..., Any]]
 
 # Where classes that can be restored are defined, as far as `import streamkernel` does not import them.
-_HOMES = (".learners", ".session", ".conformal", ".forecasting", ".equalization", ".ensembles", ".auto")
+_HOMES = (".learners", ".session", ".conformal", ".forecasting", ".equalization", ".ensembles", ".auto", ".filters")
 
 
 class CheckpointError(ValueError):
