@@ -45,19 +45,6 @@ def stream(n: int = 120, seed: int = 0) -> tuple[Any, Any]:
 # Plain versions of the papers' recursions: predictions before each sample ---------------------------------------------
 
 
-def klms(model: Any, X: Any, y: Any) -> list[float]:
-    points: list[Any] = []
-    a: list[float] = []
-    out = []
-    for x, d in zip(X, y):
-        out.append(sum(c * model.kernel([p], [x])[0, 0] for c, p in zip(a, points)))
-        points.append(x)
-        a.append(model.step * (d - out[-1]))  # eq. 12
-        if model.max_size is not None and len(a) > model.max_size:
-            points, a = points[1:], a[1:]
-    return out
-
-
 def qklms(model: Any, X: Any, y: Any) -> list[float]:
     points: list[Any] = []
     a: list[float] = []
@@ -67,7 +54,7 @@ def qklms(model: Any, X: Any, y: Any) -> list[float]:
         error = d - out[-1]
         distances = [np.linalg.norm(p - x) for p in points]
         full = model.max_size is not None and len(a) >= model.max_size
-        if points and (min(distances) <= model.quantization or full):
+        if points and (min(distances) <= getattr(model, "quantization", -1.0) or full):
             a[int(np.argmin(distances))] += model.step * error
         else:
             points.append(x)
@@ -144,7 +131,7 @@ def fixed_budget(model: Any, X: Any, y: Any) -> list[float]:
 
 
 PLAIN = {
-    KLMS: klms, QKLMS: qklms, NORMA: norma, KNLMS: kapa, KAPA: kapa, ExKRLS: exkrls, FixedBudgetKRLS: fixed_budget
+    KLMS: qklms, QKLMS: qklms, NORMA: norma, KNLMS: kapa, KAPA: kapa, ExKRLS: exkrls, FixedBudgetKRLS: fixed_budget
 }  # fmt: skip
 
 

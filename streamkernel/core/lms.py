@@ -73,25 +73,14 @@ def predict(
 
 
 @jit
-def learn_klms(
-    program: Program, parameters: Vector, points: Matrix, vectors: Matrix, scalars: Vector, inputs: Vector
-) -> int:
-    """Kernel LMS (Liu, Pokharel & Principe 2008, eq. 12): every sample joins with the coefficient ηe."""
-    if scalars[SIZE] + 1 >= points.shape[1]:
-        return NO_ROOM
-    error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
-    if not math.isfinite(error):
-        return BAD
-    scalars[ERROR] = error
-    join(points, vectors, scalars, scalars[STEP] * error, True)
-    return DONE
-
-
-@jit
 def learn_qklms(
     program: Program, parameters: Vector, points: Matrix, vectors: Matrix, scalars: Vector, inputs: Vector
 ) -> int:
-    """Quantized kernel LMS (Chen et al. 2012, Algorithm 1): a sample within SETTING of a center changes that one."""
+    """Quantized kernel LMS (Chen et al. 2012, Algorithm 1): a sample within SETTING of a center changes that one.
+
+    With SETTING zero it is kernel LMS (Liu, Pokharel & Principe 2008, eq. 12): every sample joins with ηe. Where the
+    dictionary is full a sample counts for its nearest center.
+    """
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
     error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)

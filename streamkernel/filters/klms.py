@@ -15,8 +15,8 @@ from .base import KernelFilter
 class KLMS(KernelFilter):
     """Kernel least mean squares: every sample joins with its error times the step as coefficient.
 
-    A step costs O(m) for m points. It needs no ridge: the step is the regularization. Beyond `max_size` the oldest
-    point leaves.
+    A step costs O(m) for m points. It needs no ridge: the step is the regularization. Where the dictionary is full a
+    sample changes the coefficient of its nearest point, as in `QKLMS`.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class KLMS(KernelFilter):
 
     """
 
-    _step = staticmethod(lms.learn_klms)
+    _step = staticmethod(lms.learn_qklms)
 
     def __init__(self, kernel: kernels.Kernel | None = None, step: float = 0.2, max_size: int | None = 1000) -> None:
         checks.number("step", step, low=0.0, open_low=True)
