@@ -1,9 +1,10 @@
 """Symbol error rates of equalizers: the default kernel equalizer beside linear ones and the exact Bayes detector.
 
 `python -m bench.equalizers` prints a table a channel, with 95 % Wilson intervals, and writes `results/equalizers.csv`.
-Every equalizer is trained on 1000 symbols and then learns from its own decisions; a point ends at 200 symbol errors,
-runs of 50 000 decisions have seeds of their own (0, 1, ...; choices were made on seeds from 100 on). A point whose
-numbers are in the results already is not simulated again unless `--fresh` is given or it is the kernel equalizer's.
+Every equalizer is trained on 1000 symbols. The kernel equalizer then learns from its own decisions; the linear ones do
+not, with which they make fewer errors. A point ends at 200 symbol errors; runs of 50 000 decisions have seeds of their
+own (0, 1, ...; choices were made on seeds from 100 on). A point whose numbers are in the results already is not
+simulated again unless `--fresh` is given, or it is the kernel equalizer's and `--keep` is not.
 
 `--tracking` counts losses of lock: 20 runs of 10⁵ symbols through a slow fade, and through a switch that is followed by
 100 training symbols.
@@ -66,7 +67,7 @@ def points(arguments: argparse.Namespace, known: dict[tuple[str, str, float], Po
         for snr in SNRS[name][: 2 if arguments.quick else None]:
             for equalizer, decide in curves.EQUALIZERS.items():
                 key = (name, equalizer, float(snr))
-                if key in known and equalizer != "kernel" and not arguments.fresh:
+                if key in known and (equalizer != "kernel" or arguments.keep) and not arguments.fresh:
                     yield name, known[key]
                     continue
 
@@ -195,6 +196,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first run (default %(default)s)")
     parser.add_argument("--tracking", action="store_true", help="losses of lock instead of error rates")
     parser.add_argument("--fresh", action="store_true", help="simulate again what the results hold already")
+    parser.add_argument("--keep", action="store_true", help="keep the kernel equalizer's results too")
     parser.add_argument("--quick", action="store_true", help="a few minutes: fewer points and errors")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results (default %(default)s)")

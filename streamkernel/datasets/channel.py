@@ -18,7 +18,7 @@ from river.datasets import base
 from streamkernel.alphabets import ALPHABETS, NAMES
 from streamkernel.datasets.base import BLOCK, Block, Generator, check_count, check_number
 
-__all__ = ["ALPHABETS", "NonlinearChannel", "cubic", "quadratic_cubic", "saleh", "tanh"]
+__all__ = ["ALPHABETS", "NonlinearChannel", "compressive", "cubic", "quadratic_cubic", "saleh", "tanh"]
 
 Signal = NDArray[Any]
 
@@ -31,6 +31,11 @@ MAX_SEQUENCES = 2**16
 def cubic(signal: Signal) -> Signal:
     """The paper's nonlinearity x - 0.9 x^3; for a complex signal x - 0.9 |x|^2 x, the same on the real line."""
     return signal - 0.9 * np.abs(signal) ** 2 * signal
+
+
+def compressive(signal: Signal) -> Signal:
+    """x - 0.3 |x|^2 x: an amplifier that is driven hard."""
+    return signal - 0.3 * np.abs(signal) ** 2 * signal
 
 
 def quadratic_cubic(signal: Signal) -> Signal:

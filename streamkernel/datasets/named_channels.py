@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from streamkernel.datasets.channel import NonlinearChannel, cubic, quadratic_cubic, saleh, tanh
+from streamkernel.datasets.channel import NonlinearChannel, compressive, cubic, quadratic_cubic, saleh, tanh
 
 __all__ = ["CHANNELS", "named_channel"]
 
@@ -17,7 +17,7 @@ CHANNELS: dict[str, Callable[[int | None], NonlinearChannel]] = {
     # Proakis, Digital Communications, channel B: a deep notch, which no linear filter inverts.
     "notch": lambda seed: NonlinearChannel("bpsk", (0.407, 0.815, 0.407), quadratic_cubic, lags=5, delay=2, seed=seed),
     "pam4": lambda seed: NonlinearChannel("pam4", (1.0, 0.3), tanh, lags=3, delay=1, seed=seed),
-    "qpsk": lambda seed: NonlinearChannel("qpsk", (1.0, 0.3 - 0.2j), cubic, lags=3, delay=1, seed=seed),
+    "qpsk": lambda seed: NonlinearChannel("qpsk", (1.0, 0.5j), compressive, lags=3, delay=1, seed=seed),
     # A filter before a power amplifier near saturation.
     "qam16": lambda seed: NonlinearChannel("16qam", (1.0, 0.15 - 0.1j), tanh, lags=3, delay=1, seed=seed),
     # The same before a traveling-wave tube 6 dB below its saturation.

@@ -71,7 +71,8 @@ Decide = Callable[[Any, NDArray[Any], NDArray[Any]], NDArray[Any]]
 def _linear(**options: Any) -> Decide:
     def decide(channel: Any, observations: NDArray[Any], symbols: NDArray[Any]) -> NDArray[Any]:
         chosen = {name: value(channel) if callable(value) else value for name, value in options.items()}
-        equalizer = LinearEqualizer(channel.lags, channel.delay, channel.alphabet, **chosen)
+        # Learning from decisions makes these worse on most channels (LMS loses lock): they keep what training gave.
+        equalizer = LinearEqualizer(channel.lags, channel.delay, channel.alphabet, directed=False, **chosen)
         return equalizer.equalize_many(observations, symbols, TRAINING)
 
     return decide
