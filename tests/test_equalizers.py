@@ -190,9 +190,7 @@ def test_soft_outputs_are_calibrated(kind: str) -> None:
     channel = datasets.named_channel("pam4", seed=4).at_snr(15)
     n = 6000 if kind == "channel" and JIT else 1500
     symbols, observations = channel.sequence(n)
-    model = {"channel": None, "regression": KRLS(RBF(1.0), 1e-2, 0.1), "classification": LSSVMClassifier(RBF(1.0))}[
-        kind
-    ]
+    models = {"channel": None, "regression": KRLS(RBF(1.0), 1e-2, 0.1), "classification": LSSVMClassifier(RBF(1.0))}
     equalizer = KernelEqualizer(models[kind], 3, 1, alphabet="pam4", directed=False)
     decisions, ratios = equalizer.equalize_many(observations, symbols, training=600, soft=True)
     assert ratios.shape == (n, 2)

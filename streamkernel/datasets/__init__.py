@@ -30,7 +30,7 @@ Examples
 from streamkernel.datasets.base import embed
 from streamkernel.datasets.channel import NonlinearChannel
 from streamkernel.datasets.fetch import DatasetError, cache_folder
-from streamkernel.datasets.named_channels import named_channel
+from streamkernel.datasets.named_channels import named_channel, read_channel
 from streamkernel.datasets.synthetic import (
     Friedman1,
     Friedman2,
@@ -101,4 +101,5 @@ __all__ = [
     "cache_folder",
     "embed",
     "named_channel",
+    "read_channel",
 ]

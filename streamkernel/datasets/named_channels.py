@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 from streamkernel.datasets.channel import NonlinearChannel, compressive, cubic, quadratic_cubic, saleh, tanh
 
-__all__ = ["CHANNELS", "named_channel"]
+__all__ = ["CHANNELS", "NONLINEARITIES", "named_channel", "read_channel"]
+
+NONLINEARITIES = {function.__name__: function for function in (compressive, cubic, quadratic_cubic, saleh, tanh)}
 
 # Observations a decision sees, and its delay, are part of the task: all equalizers have the same.
 CHANNELS: dict[str, Callable[[int | None], NonlinearChannel]] = {
@@ -48,3 +53,24 @@ def named_channel(name: str, seed: int | None = None) -> NonlinearChannel:
     if name not in CHANNELS:
         raise ValueError(f"name must be one of {', '.join(map(repr, CHANNELS))}, got {name!r}")
     return CHANNELS[name](seed)
+
+
+def read_channel(path: str | Path, seed: int | None = None) -> NonlinearChannel:
+    """A channel from a JSON file: alphabet, taps, nonlinearity, lags and delay, all but the taps optional.
+
+    A complex tap or symbol is a pair [real, imaginary]; a nonlinearity is the name of one of `datasets.channel`.
+    """
+    try:
+        description: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+        known = {"alphabet", "taps", "nonlinearity", "lags", "delay"}
+        if not isinstance(description, dict) or not {"taps"} <= set(description) <= known:
+            raise ValueError(f"it must be an object with taps and optionally {', '.join(sorted(known - {'taps'}))}")
+        for name in {"taps", "alphabet"} & set(description):
+            if not isinstance(description[name], str):
+                description[name] = [complex(*v) if isinstance(v, list) else v for v in description[name]]
+        name = description.get("nonlinearity")
+        if name is not None and name not in NONLINEARITIES:
+            raise ValueError(f"nonlinearity must be one of {', '.join(map(repr, NONLINEARITIES))}, got {name!r}")
+        return NonlinearChannel(**description | {"nonlinearity": NONLINEARITIES.get(str(name)), "seed": seed})
+    except (OSError, TypeError, ValueError) as error:
+        raise ValueError(f"cannot read a channel from {path}: {error}") from error

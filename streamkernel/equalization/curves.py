@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .bayes import BayesDetector
 from .equalizer import KernelEqualizer, _alphabet
+from .learned_channel import MOST_STATES
 from .linear import LinearEqualizer
 
 TRAINING = 1000
@@ -181,3 +182,30 @@ def snr_at(points: Sequence[Point], rate: float) -> float:
             share = (math.log(first) - math.log(rate)) / (math.log(first) - math.log(second))
             return low + share * (high - low)
     return math.nan
+
+
+def snr_range(text: str) -> list[float]:
+    """Signal-to-noise ratios from "from:to:step", both ends included, or from one number.
+
+    Examples
+    --------
+
+    >>> from streamkernel.equalization.curves import snr_range
+    >>> snr_range("0:6:2")
+    [0.0, 2.0, 4.0, 6.0]
+
+    """
+    try:
+        numbers = [float(part) for part in text.split(":")]
+        first, last, step = (numbers * 2 + [1.0])[:3] if len(numbers) == 1 else numbers
+    except ValueError:
+        raise ValueError(f"snr must be FROM:TO:STEP in dB, got {text!r}") from None
+    if not (step > 0.0 and last >= first and math.isfinite(last - first)):
+        raise ValueError(f"snr must rise from FROM to TO by a positive STEP, got {text!r}")
+    return [first + i * step for i in range(int((last - first) / step + 1e-9) + 1)]
+
+
+def affordable(channel: Any) -> list[str]:
+    """The equalizers that can be simulated on a channel: the Bayes detector needs a trellis that is not too large."""
+    states = len(channel.symbols) ** (channel.memory + 1)
+    return [name for name in EQUALIZERS if name != "Bayes" or states <= MOST_STATES]
