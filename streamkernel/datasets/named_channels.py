@@ -68,9 +68,9 @@ def read_channel(path: str | Path, seed: int | None = None) -> NonlinearChannel:
         for name in {"taps", "alphabet"} & set(description):
             if not isinstance(description[name], str):
                 description[name] = [complex(*v) if isinstance(v, list) else v for v in description[name]]
-        name = description.get("nonlinearity")
-        if name is not None and name not in NONLINEARITIES:
-            raise ValueError(f"nonlinearity must be one of {', '.join(map(repr, NONLINEARITIES))}, got {name!r}")
-        return NonlinearChannel(**description | {"nonlinearity": NONLINEARITIES.get(str(name)), "seed": seed})
+        bend = description.get("nonlinearity")
+        if bend is not None and bend not in NONLINEARITIES:
+            raise ValueError(f"nonlinearity must be one of {', '.join(map(repr, NONLINEARITIES))}, got {bend!r}")
+        return NonlinearChannel(**description | {"nonlinearity": NONLINEARITIES.get(str(bend)), "seed": seed})
     except (OSError, TypeError, ValueError) as error:
         raise ValueError(f"cannot read a channel from {path}: {error}") from error
