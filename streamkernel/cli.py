@@ -22,6 +22,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from . import __version__
+from .alphabets import ALPHABETS
 from .session import Session
 
 Item = TypeVar("Item")
@@ -294,6 +295,8 @@ def equalize(arguments: argparse.Namespace) -> int:
     from .datasets import NonlinearChannel
     from .equalization import KernelEqualizer
 
+    if arguments.curve:
+        return _equalizer_curves(arguments)
     try:
         options: dict[str, Any] = (
             {"taps": tuple(float(tap) for tap in arguments.taps.split(","))} if arguments.taps else {}
@@ -336,6 +339,57 @@ def equalize(arguments: argparse.Namespace) -> int:
     else:
         print(table(["", "value"], [[name, _shown(value)] for name, value in result.items() if value is not None]))
     return OK
+
+
+def _equalizer_curves(arguments: argparse.Namespace) -> int:
+    """Error rates of equalizers against the signal-to-noise ratio."""
+    from .datasets import named_channel, read_channel
+    from .datasets.named_channels import CHANNELS
+    from .equalization import curves
+
+    make = named_channel if arguments.channel in CHANNELS else read_channel
+
+    def channel(seed: int) -> Any:
+        return make(arguments.channel, seed)
+
+    try:
+        snrs = curves.snr_range(arguments.snr)
+        names = curves.affordable(channel(arguments.seed))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    simulated = curves.curve(channel, snrs, names, arguments.errors, arguments.most, arguments.seed)
+    points = list(progress(simulated, "points", total=len(snrs) * len(names)))
+    saved = _plot_equalizers(points, channel(arguments.seed), arguments) if arguments.plot else None
+    if arguments.json:
+        rows = [
+            p._asdict() | {"ser": p.symbol_error_rate, "ber": p.bit_error_rate, "ser95": p.interval} for p in points
+        ]
+        print(json.dumps({"channel": arguments.channel, "points": rows, "plot": saved}))
+        return OK
+    by_key = {(point.equalizer, point.snr): point for point in points}
+    lines = []
+    for name in names:
+        cells = [by_key.get((name, snr)) for snr in snrs]
+        lines.append([name, *("-" if cell is None else f"{cell.symbol_error_rate:.2g}" for cell in cells)])
+    print(f"{arguments.channel}: symbol error rate after {curves.TRAINING} training symbols\n")
+    print(table(["", *(f"{snr:g} dB" for snr in snrs)], lines))
+    print(
+        f"\nat least {arguments.errors} errors a point, or {arguments.most} symbols; 95 % intervals: --json or --plot"
+    )
+    if saved:
+        print(f"plot: {saved}")
+    return OK
+
+
+def _plot_equalizers(points: Sequence[Any], channel: Any, arguments: argparse.Namespace) -> str:
+    from .equalization import plots
+
+    figure, (left, right) = _pyplot().subplots(1, 2, figsize=(11, 4.5), constrained_layout=True)
+    plots.plot_curves(points, left, arguments.channel)
+    middle = points[len(points) // 2].snr
+    symbols, observations = channel.at_snr(middle).sequence(plots.MOST_DRAWN)
+    plots.plot_constellation(observations, symbols, right, f"observations at {middle:g} dB")
+    return _save_figure(figure, arguments.plot)
 
 
 def _shown(value: Any) -> str:
@@ -580,13 +634,24 @@ def build_parser() -> argparse.ArgumentParser:
     added.add_argument("--train", type=_positive, default=500, help="known symbols before (default %(default)s)")
     added.add_argument("--lags", type=_positive, default=2, help="observations a decision sees (default %(default)s)")
     added.add_argument("--delay", type=int, default=1, help="observations after the symbol (default %(default)s)")
-    added.add_argument("--alphabet", choices=("bpsk", "qpsk"), default="bpsk", help="(default %(default)s)")
+    added.add_argument("--alphabet", choices=tuple(ALPHABETS), default="bpsk", help="(default %(default)s)")
     added.add_argument("--taps", metavar="A,B,...", help="impulse response of the channel (default 1.0,0.5)")
     added.add_argument(
         "--noise", type=float, default=math.sqrt(0.2), help="its standard deviation (default %(default).4f)"
     )
     added.add_argument("--directed", action="store_true", help="go on learning from decisions")
     added.add_argument("--bayes", action="store_true", help="print the best possible error rate beside it")
+    added.add_argument("--curve", action="store_true", help="error rates of equalizers against the SNR instead")
+    added.add_argument("--snr", default="0:20:4", metavar="FROM:TO:STEP", help="dB of a curve (default %(default)s)")
+    added.add_argument(
+        "--channel",
+        default="cubic",
+        metavar="NAME|FILE",
+        help="of a curve: cubic, cubic5, notch, pam4, qpsk, qam16, satellite or a JSON file (default %(default)s)",
+    )
+    added.add_argument("--errors", type=_positive, default=200, help="symbol errors a point (default %(default)s)")
+    added.add_argument("--most", type=_positive, default=500_000, help="symbols a point at most (default %(default)s)")
+    added.add_argument("--plot", metavar="PNG", help="plot the curve and the observations")
     added.add_argument("--seed", type=int, default=1, help="(default %(default)s)")
     _model_options(added)
 
