@@ -10,25 +10,29 @@ from numpy.typing import NDArray
 
 from .curves import Point
 
+# In the order in which equalizers come; the kernel equalizer and the bound stand out.
+COLORS = ("C7", "C0", "C2", "C1", "C4", "C5", "C6")
+STANDING_OUT = {"Bayes": ("k", "--", 1.2), "kernel": ("C3", "-", 2.0)}
 # Points of a constellation that are drawn.
 MOST_DRAWN = 2000
 
 
 def plot_curves(points: Sequence[Point], axes: Any, title: str = "") -> Any:
     """Symbol error rates with their 95 % intervals, one line an equalizer."""
-    for name in dict.fromkeys(point.equalizer for point in points):
+    names = dict.fromkeys(point.equalizer for point in points)
+    for i, name in enumerate(names):
         members = [point for point in points if point.equalizer == name and point.symbol_errors]
         rates = np.array([point.symbol_error_rate for point in members])
         reach = np.array([point.interval for point in members]).reshape(-1, 2).T
-        style = {"Bayes": "k--", "kernel": "C3-"}.get(name, "-")
+        color, line, width = STANDING_OUT.get(name, (COLORS[i % len(COLORS)], "-", 1.2))
         axes.errorbar(
             [point.snr for point in members],
             rates,
             np.abs(reach - rates),
-            fmt=style,
-            marker="." if name != "Bayes" else None,
+            color=color,
+            linestyle=line,
+            linewidth=width,
             capsize=2,
-            linewidth=1.2,
             label=name,
         )
     axes.set(yscale="log", xlabel="SNR (dB)", ylabel="symbol error rate", title=title)
