@@ -10,7 +10,7 @@ from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMC
 from .running import Run, run
 
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
-    from . import batch, datasets, metrics, plotting, selection
+    from . import batch, datasets, filters, metrics, plotting, selection
     from .auto import AutoKernelRegressor
     from .conformal import AdaptiveConformal
     from .ensembles import KernelMixture, KernelMixtureClassifier
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentati
 __version__ = "0.1.0"
 
 # Imported when first used: what they build on takes a second to import.
-_SUBMODULES = ("batch", "datasets", "metrics", "plotting", "selection")
+_SUBMODULES = ("batch", "datasets", "filters", "metrics", "plotting", "selection")
 _HOMES = {
     "AdaptiveConformal": "conformal",
     "AutoKernelRegressor": "auto",
@@ -29,10 +29,10 @@ _HOMES = {
     "KernelMixture": "ensembles",
     "KernelMixtureClassifier": "ensembles",
 }
-# What a checkpoint may hold besides: the state of the command line's `run`.
-checkpoint.HOMES.update(
-    {name: f"{__name__}.{home}" for name, home in (_HOMES | {"Session": "session", "Standardizer": "session"}).items()}
-)
+# What a checkpoint may hold besides: the filters, and the state of the command line's `run`.
+_STORED = _HOMES | dict.fromkeys(("Session", "Standardizer"), "session")
+_STORED |= dict.fromkeys(("KLMS", "QKLMS", "NORMA", "KNLMS", "KAPA", "ExKRLS", "FixedBudgetKRLS"), "filters")
+checkpoint.HOMES.update({name: f"{__name__}.{home}" for name, home in _STORED.items()})
 
 __all__ = [
     "CKAAR",
@@ -51,6 +51,7 @@ __all__ = [
     "Run",
     "batch",
     "datasets",
+    "filters",
     "kernels",
     "metrics",
     "plotting",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .core.types import Vector
+from .core.types import Matrix, Vector
+from .kernels import Feature
 from .learners import reading
-from .learners.base import StreamingRegressor
 
 
 class Run(NamedTuple):
@@ -23,7 +23,14 @@ class Run(NamedTuple):
     """The dictionary's size after the sample was learned."""
 
 
-def run(model: StreamingRegressor, X: ArrayLike, y: ArrayLike) -> Run:
+class Runnable(Protocol):
+    """A regressor that can learn arrays and say what it would have predicted before each sample."""
+
+    def learn_rows(self, names: tuple[Feature, ...], rows: Matrix, targets: Vector) -> tuple[Vector, Vector]:
+        """Learn samples in order: the predictions made before each was learned, and the sizes after each."""
+
+
+def run(model: Runnable, X: ArrayLike, y: ArrayLike) -> Run:
     """Predict, then learn, every sample in order.
 
     The model is trained in place, exactly as by `predict_one` and `learn_one` one sample after the other, but several
@@ -32,7 +39,7 @@ def run(model: StreamingRegressor, X: ArrayLike, y: ArrayLike) -> Run:
     Parameters
     ----------
     model
-        A streaming regressor of this library.
+        A streaming regressor or filter of this library.
     X
         The inputs, one row a sample; the columns are the features 0, 1, ... A vector is one feature.
     y

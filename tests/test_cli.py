@@ -305,3 +305,28 @@ def test_a_model_without_parameters(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["resumed_at"] == 200
     assert cli.main(["run", str(path), "--target", "y", "--model", "auto", "--ridge", "1"]) == 2
     assert "--model auto" in capsys.readouterr().err
+
+
+def test_equalizer_curves(tmp_path, capsys):
+    plot = tmp_path / "curve.png"
+    options = ["equalize", "--curve", "--snr", "8:12:4", "--errors", "20", "--most", "4000"]
+    assert cli.main([*options, "--plot", str(plot)]) == 0
+    text = capsys.readouterr().out
+    assert "Volterra RLS" in text and "Bayes" in text and "12 dB" in text
+    assert plot.stat().st_size > 10_000
+    channel = tmp_path / "channel.json"
+    channel.write_text(
+        '{"alphabet": "qpsk", "taps": [1.0, [0.2, -0.1]], "nonlinearity": "tanh", "lags": 3, "delay": 1}'
+    )
+    assert cli.main([*options, "--channel", str(channel), "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert {point["snr"] for point in points} == {8.0, 12.0}
+    assert all(point["ser95"][0] <= point["ser"] <= point["ser95"][1] for point in points)
+
+
+def test_equalizer_curves_fail_in_one_line(tmp_path, capsys):
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"taps": [1.0], "nonlinearity": "none"}')
+    for options in (["--snr", "5:1:1"], ["--snr", "a"], ["--channel", "nowhere"], ["--channel", str(bad)]):
+        assert cli.main(["equalize", "--curve", *options]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1

@@ -317,7 +317,7 @@ BAD = [
     (lambda: datasets.Lorenz(coordinate="w"), "coordinate must be .*'w'"),
     (lambda: datasets.Lorenz(interval=50.0).series(5), "interval must be short enough"),
     (lambda: datasets.embed([[1.0]], 1), "series must be one-dimensional"),
-    (lambda: datasets.NonlinearChannel("8psk"), "alphabet must be 'bpsk', 'qpsk' or .*'8psk'"),
+    (lambda: datasets.NonlinearChannel("9psk"), "alphabet must be 'bpsk', 'qpsk'.* or .*'9psk'"),
     (lambda: datasets.NonlinearChannel([1, 1]), "alphabet must be a sequence of distinct"),
     (lambda: datasets.NonlinearChannel([1.0]), "alphabet must hold at least two"),
     (lambda: datasets.NonlinearChannel(taps=()), "taps must be a non-empty"),

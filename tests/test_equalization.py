@@ -226,7 +226,7 @@ def test_rates_before_the_first_decision() -> None:
     [
         ({"lags": 0}, "lags must be a whole number >= 1, got 0"),
         ({"delay": -1}, "delay must be a whole number >= 0, got -1"),
-        ({"alphabet": "8psk"}, "alphabet must be.*'8psk'"),
+        ({"alphabet": "9psk"}, "alphabet must be.*'9psk'"),
         ({"alphabet": (1.0, 1.0)}, "distinct"),
         ({"alphabet": (1.0,)}, "alphabet must be"),
         ({"alphabet": (1.0, math.inf)}, "alphabet must be"),

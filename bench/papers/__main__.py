@@ -16,6 +16,7 @@ PAPERS = {
     "kaar": "KRR, KAAR, IKAAR and CKAAR",
     "hkrr": "Cawley et al.: heteroscedastic kernel ridge regression",
     "coker": "Wornyo, Ocquaye & Bediako-Kyeremeh: coupled kernel ensemble regression",
+    "kaf": "Van Vaerenbergh & Santamaria: the demos of the kernel adaptive filtering toolbox",
     "flkl": "Cawley & Talbot: kernel learning at the first level of inference",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -81,4 +82,18 @@ def plot_forecast(values: list[float], steps: list[dict[str, Any]], path: str) -
     axes.fill_between(ahead, [s["lower"] for s in steps], [s["upper"] for s in steps], alpha=0.3, label="interval")
     axes.set(xlabel="step")
     axes.legend(fontsize=8)
+    return _save_figure(figure, path)
+
+
+def plot_equalizers(points: Sequence[Any], channel: Any, name: str, path: str | None) -> str | None:
+    """Error rates against the signal-to-noise ratio, and what the channel makes of the symbols in the middle of it."""
+    if path is None:
+        return None
+    from ..equalization import plots
+
+    figure, (left, right) = _pyplot().subplots(1, 2, figsize=(11, 4.5), constrained_layout=True)
+    plots.plot_curves(points, left, name)
+    middle = points[len(points) // 2].snr
+    symbols, observations = channel.at_snr(middle).sequence(plots.MOST_DRAWN)
+    plots.plot_constellation(observations, symbols, right, f"observations at {middle:g} dB")
     return _save_figure(figure, path)

@@ -32,6 +32,7 @@ from streamkernel.datasets.base import embed
 from streamkernel.datasets.channel import NonlinearChannel
 from streamkernel.datasets.fetch import DatasetError, cache_folder
 from streamkernel.datasets.laser import SantaFeLaser
+from streamkernel.datasets.named_channels import named_channel, read_channel
 from streamkernel.datasets.raetsch import Raetsch
 from streamkernel.datasets.synthetic import (
     Friedman1,
@@ -63,6 +64,7 @@ from streamkernel.datasets.tables import (
     WineWhite,
 )
 from streamkernel.datasets.timeseries import Lorenz, MackeyGlass
+from streamkernel.datasets.varying_channel import FadingChannel, SwitchingChannel
 
 __all__ = [
     "MG",
@@ -76,6 +78,7 @@ __all__ = [
     "Concrete",
     "DatasetError",
     "Digits",
+    "FadingChannel",
     "Friedman1",
     "Friedman2",
     "Friedman3",
@@ -94,8 +97,11 @@ __all__ = [
     "SincLinear",
     "SpaceGA",
     "Step",
+    "SwitchingChannel",
     "WineRed",
     "WineWhite",
     "cache_folder",
     "embed",
+    "named_channel",
+    "read_channel",
 ]

@@ -15,16 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from river.datasets import base
 
+from streamkernel.alphabets import ALPHABETS, NAMES
 from streamkernel.datasets.base import BLOCK, Block, Generator, check_count, check_number
 
-__all__ = ["NonlinearChannel", "cubic"]
+__all__ = ["ALPHABETS", "NonlinearChannel", "compressive", "cubic", "quadratic_cubic", "saleh", "tanh"]
 
 Signal = NDArray[Any]
-
-ALPHABETS: dict[str, tuple[complex, ...]] = {
-    "bpsk": (-1.0, 1.0),
-    "qpsk": tuple(complex(re, im) / math.sqrt(2) for re in (-1, 1) for im in (-1, 1)),
-}
 
 PAPER_NOISE = math.sqrt(0.2)
 
@@ -35,6 +31,36 @@ MAX_SEQUENCES = 2**16
 def cubic(signal: Signal) -> Signal:
     """The paper's nonlinearity x - 0.9 x^3; for a complex signal x - 0.9 |x|^2 x, the same on the real line."""
     return signal - 0.9 * np.abs(signal) ** 2 * signal
+
+
+def compressive(signal: Signal) -> Signal:
+    """x - 0.3 |x|^2 x: an amplifier that is driven hard."""
+    return signal - 0.3 * np.abs(signal) ** 2 * signal
+
+
+def quadratic_cubic(signal: Signal) -> Signal:
+    """x + 0.2 x^2 - 0.1 x^3, a loudspeaker or an amplifier that is not symmetric; |x|x and |x|^2 x if complex."""
+    size = np.abs(signal)
+    square = size * signal if np.iscomplexobj(signal) else signal**2
+    return signal + 0.2 * square - 0.1 * size**2 * signal
+
+
+def tanh(signal: Signal) -> Signal:
+    """An amplifier that saturates: the amplitude becomes its hyperbolic tangent, the phase stays."""
+    if not np.iscomplexobj(signal):
+        return np.tanh(signal)
+    size = np.abs(signal)
+    return signal * np.where(size > 0, np.tanh(size) / np.where(size > 0, size, 1.0), 1.0)
+
+
+def saleh(signal: Signal) -> Signal:
+    """A satellite's traveling-wave tube: amplitude 2.1587 r / (1 + 1.1517 r^2), phase + 4.0033 r^2 / (1 + 9.1040 r^2).
+
+    Saleh, A.A.M., 1981. Frequency-independent and frequency-dependent nonlinear models of TWT amplifiers. IEEE
+    Transactions on Communications, 29(11), pp.1715-1720.
+    """
+    square = np.abs(signal) ** 2
+    return signal * (2.1587 / (1 + 1.1517 * square)) * np.exp(4.0033j * square / (1 + 9.1040 * square))
 
 
 class NonlinearChannel(Generator):
@@ -52,7 +78,8 @@ class NonlinearChannel(Generator):
     Parameters
     ----------
     alphabet
-        "bpsk" (-1 and 1), "qpsk" (the four unit symbols (+-1 +- i) / sqrt 2), or a sequence of distinct symbols.
+        "bpsk" (-1 and 1), "qpsk" (the four unit symbols (+-1 +- i) / sqrt 2), "pam4", "8psk", "16qam", "64qam" (unit
+        mean energy), or a sequence of distinct symbols.
     taps
         The impulse response, real or complex; its length less one is the channel's memory.
     nonlinearity
@@ -132,7 +159,7 @@ class NonlinearChannel(Generator):
     @staticmethod
     def _alphabet(alphabet: str | Sequence[complex]) -> Signal:
         if isinstance(alphabet, str) and alphabet not in ALPHABETS:
-            raise ValueError(f"alphabet must be 'bpsk', 'qpsk' or a sequence of symbols, got {alphabet!r}")
+            raise ValueError(f"alphabet must be {NAMES} or a sequence of symbols, got {alphabet!r}")
         symbols = np.asarray(ALPHABETS[alphabet] if isinstance(alphabet, str) else alphabet)
         if symbols.ndim != 1 or symbols.dtype.kind not in "iufc" or len(np.unique(symbols)) != symbols.size:
             raise ValueError(f"alphabet must be a sequence of distinct numbers, got {alphabet!r}")
@@ -172,6 +199,28 @@ class NonlinearChannel(Generator):
         if np.iscomplexobj(observations) and not self.is_complex:
             raise ValueError("nonlinearity and noise must be real for a real alphabet and real taps")
         return observations
+
+    @property
+    def symbols(self) -> Signal:
+        """The alphabet as numbers; the bits of a symbol are those of its position."""
+        return self._symbols
+
+    def centers(self) -> Signal:
+        """The noise-free observation of every sequence (u[t], u[t-1], ..., u[t-memory]).
+
+        The sequences are numbered in base M for M symbols, the newest symbol first.
+        """
+        count = len(self._symbols) ** (self.memory + 1)
+        if count > MAX_SEQUENCES:
+            raise ValueError(f"taps must leave at most {MAX_SEQUENCES} states, {self.memory + 1} give {count}")
+        digits = np.array(np.unravel_index(np.arange(count), (len(self._symbols),) * (self.memory + 1)))
+        return np.concatenate([self._distort(sequence) for sequence in self._symbols[digits[::-1]].T])
+
+    def at_snr(self, snr: float) -> NonlinearChannel:
+        """The same channel with white Gaussian noise `snr` dB below the power of the noise-free observations."""
+        check_number("snr", snr)
+        noise = math.sqrt(float(np.mean(np.abs(self.centers()) ** 2)) * 10 ** (-snr / 10))
+        return NonlinearChannel(self.alphabet, self.taps, self.nonlinearity, noise, self.lags, self.delay, self.seed)
 
     def transmit(self, symbols: Sequence[complex] | Signal, seed: int | None = None) -> Signal:
         """Send symbols of your own through the channel; return as many observations.

@@ -182,6 +182,11 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         """Whether the kernel is learned from the stream."""
         return self._learning is not None
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the prediction is the least-squares one, with noise of one variance."""
+        return self._shrinkage(0.0) is None and not self._model.form.has_noise
+
     def renew(self) -> None:
         """Forget everything that was learned."""
         self._model = self._model.renewed(self._model.kernel)

@@ -7,8 +7,10 @@ import math
 import time
 from typing import Any
 
+from ...alphabets import ALPHABETS
 from ..options import add_model, build_model, positive
-from ..output import OK, CommandError, print_result, progress
+from ..output import OK, CommandError, print_json, print_result, progress, table
+from ..plots import plot_equalizers
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -17,19 +19,32 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--train", type=positive, default=500, help="known symbols before (default %(default)s)")
     parser.add_argument("--lags", type=positive, default=2, help="observations a decision sees (default %(default)s)")
     parser.add_argument("--delay", type=int, default=1, help="observations after the symbol (default %(default)s)")
-    parser.add_argument("--alphabet", choices=("bpsk", "qpsk"), default="bpsk", help="(default %(default)s)")
+    parser.add_argument("--alphabet", choices=tuple(ALPHABETS), default="bpsk", help="(default %(default)s)")
     parser.add_argument("--taps", metavar="A,B,...", help="impulse response of the channel (default 1.0,0.5)")
     parser.add_argument(
         "--noise", type=float, default=math.sqrt(0.2), help="its standard deviation (default %(default).4f)"
     )
     parser.add_argument("--directed", action="store_true", help="go on learning from decisions")
     parser.add_argument("--bayes", action="store_true", help="print the best possible error rate beside it")
+    parser.add_argument("--curve", action="store_true", help="error rates of equalizers against the SNR instead")
+    parser.add_argument("--snr", default="0:20:4", metavar="FROM:TO:STEP", help="dB of a curve (default %(default)s)")
+    parser.add_argument(
+        "--channel",
+        default="cubic",
+        metavar="NAME|FILE",
+        help="of a curve: cubic, cubic5, notch, pam4, qpsk, qam16, satellite or a JSON file (default %(default)s)",
+    )
+    parser.add_argument("--errors", type=positive, default=200, help="symbol errors a point (default %(default)s)")
+    parser.add_argument("--most", type=positive, default=500_000, help="symbols a point at most (default %(default)s)")
+    parser.add_argument("--plot", metavar="PNG", help="plot the curve and the observations")
     parser.add_argument("--seed", type=int, default=1, help="(default %(default)s)")
     add_model(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train on known symbols, then decide on the others."""
+    if arguments.curve:
+        return _curves(arguments)
     channel, equalizer = _setting(arguments)
     symbols, observations = channel.sequence(arguments.train + arguments.symbols)
     pairs = list(zip(observations, symbols, strict=True))
@@ -78,3 +93,43 @@ def _setting(arguments: argparse.Namespace) -> tuple[Any, Any]:
     except ValueError as error:
         raise CommandError(str(error)) from error
     return channel, equalizer
+
+
+def _curves(arguments: argparse.Namespace) -> int:
+    """Error rates of equalizers against the signal-to-noise ratio."""
+    from ...datasets import named_channel, read_channel
+    from ...datasets.named_channels import CHANNELS
+    from ...equalization import curves
+
+    make = named_channel if arguments.channel in CHANNELS else read_channel
+
+    def channel(seed: int) -> Any:
+        return make(arguments.channel, seed)
+
+    try:
+        snrs = curves.snr_range(arguments.snr)
+        names = curves.affordable(channel(arguments.seed))
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    simulated = curves.curve(channel, snrs, names, arguments.errors, arguments.most, arguments.seed)
+    points = list(progress(simulated, "points", total=len(snrs) * len(names)))
+    saved = plot_equalizers(points, channel(arguments.seed), arguments.channel, arguments.plot)
+    if arguments.json:
+        rows = [
+            p._asdict() | {"ser": p.symbol_error_rate, "ber": p.bit_error_rate, "ser95": p.interval} for p in points
+        ]
+        print_json({"channel": arguments.channel, "points": rows, "plot": saved})
+        return OK
+    by_key = {(point.equalizer, point.snr): point for point in points}
+    lines = []
+    for name in names:
+        cells = [by_key.get((name, snr)) for snr in snrs]
+        lines.append([name, *("-" if cell is None else f"{cell.symbol_error_rate:.2g}" for cell in cells)])
+    print(f"{arguments.channel}: symbol error rate after {curves.TRAINING} training symbols\n")
+    print(table(["", *(f"{snr:g} dB" for snr in snrs)], lines))
+    print(
+        f"\nat least {arguments.errors} errors a point, or {arguments.most} symbols; 95 % intervals: --json or --plot"
+    )
+    if saved:
+        print(f"plot: {saved}")
+    return OK

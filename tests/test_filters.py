@@ -1,0 +1,317 @@
+"""Kernel adaptive filters: each against a plain version of its paper's recursion, river's checks, copies, bad input."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from reference import JIT
+from river import checks
+
+from streamkernel import KRLS, KRR, datasets, run
+from streamkernel.checkpoint import loads
+from streamkernel.filters import KAPA, KLMS, KNLMS, NORMA, QKLMS, ExKRLS, FixedBudgetKRLS
+from streamkernel.kernels import RBF, Linear, Polynomial
+
+pytestmark = pytest.mark.core
+KERNEL = RBF(1.0)
+
+FILTERS: dict[str, Any] = {
+    "KLMS": KLMS(KERNEL, 0.2),
+    "KLMS bounded": KLMS(KERNEL, 0.2, max_size=30),
+    "QKLMS": QKLMS(KERNEL, 0.3, 0.4),
+    "QKLMS bounded": QKLMS(KERNEL, 0.3, 0.1, max_size=20),
+    "NORMA": NORMA(KERNEL, 0.3, 0.05, max_size=40),
+    "KNLMS": KNLMS(KERNEL, 0.8, 0.5),
+    "KNLMS polynomial": KNLMS(Polynomial(2), 0.9, 0.5),
+    "KAPA": KAPA(KERNEL, 0.8, 0.2, order=4),
+    "KAPA bounded": KAPA(KERNEL, 0.9, 0.2, order=3, max_size=10),
+    "ExKRLS": ExKRLS(KERNEL, 0.999, 0.995, 1e-2, 1e-3, max_size=None),
+    "FixedBudgetKRLS": FixedBudgetKRLS(KERNEL, 1e-2, max_size=25),
+    "FixedBudgetKRLS labels": FixedBudgetKRLS(KERNEL, 1e-2, 0.1, max_size=25),
+}
+
+
+def stream(n: int = 120, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.5, 1.5, (n, 3))
+    return X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
+
+
+# Plain versions of the papers' recursions: predictions before each sample ---------------------------------------------
+
+
+def qklms(model: Any, X: Any, y: Any) -> list[float]:
+    points: list[Any] = []
+    a: list[float] = []
+    out = []
+    for x, d in zip(X, y):
+        out.append(sum(c * model.kernel([p], [x])[0, 0] for c, p in zip(a, points)))
+        error = d - out[-1]
+        distances = [np.linalg.norm(p - x) for p in points]
+        full = model.max_size is not None and len(a) >= model.max_size
+        if points and (min(distances) <= getattr(model, "quantization", -1.0) or full):
+            a[int(np.argmin(distances))] += model.step * error
+        else:
+            points.append(x)
+            a.append(model.step * error)
+    return out
+
+
+def norma(model: Any, X: Any, y: Any) -> list[float]:
+    points: list[Any] = []
+    a: list[float] = []
+    out = []
+    for x, d in zip(X, y):
+        out.append(sum(c * model.kernel([p], [x])[0, 0] for c, p in zip(a, points)))
+        a = [(1.0 - model.step * model.ridge) * c for c in a] + [model.step * (d - out[-1])]
+        points.append(x)
+        points, a = points[-model.max_size :], a[-model.max_size :]
+    return out
+
+
+def kapa(model: Any, X: Any, y: Any) -> list[float]:
+    order = getattr(model, "order", 1)
+    points: list[Any] = []
+    alpha = np.zeros(0)
+    out = []
+    for t, (x, _) in enumerate(zip(X, y)):
+        h = model.kernel([x], np.array(points))[0] if points else np.zeros(0)
+        out.append(float(h @ alpha))
+        norms = [model.kernel([p])[0, 0] for p in points]
+        coherences = [abs(k) / math.sqrt(model.kernel([x])[0, 0] * n) for k, n in zip(h, norms)]
+        if len(points) < (model.max_size or math.inf) and max(coherences, default=0.0) <= model.coherence:  # eq. 12
+            points.append(x)
+            alpha = np.append(alpha, 0.0)
+        past = range(t, max(-1, t - order), -1)
+        H, d = model.kernel(X[past], np.array(points)), y[past]
+        inner = model.regularization * np.eye(len(H)) + H @ H.T
+        alpha = alpha + model.step * H.T @ np.linalg.solve(inner, d - H @ alpha)  # eqs. 22 and 25
+    return out
+
+
+def exkrls(model: Any, X: Any, y: Any) -> list[float]:
+    rho, a, Q = model.ridge, np.zeros(0), np.zeros((0, 0))
+    out = []
+    for i, (x, d) in enumerate(zip(X, y), start=1):
+        h = model.kernel([x], X[: i - 1])[0] if i > 1 else np.zeros(0)
+        out.append(float(h @ a))
+        z = Q @ h
+        r = model.forgetting**i * rho + model.kernel([x])[0, 0] - h @ z
+        e = d - out[-1]
+        a = model.state * np.append(a - z * e / r, e / r)
+        spread = model.state**2 + model.forgetting**i * model.drift * rho
+        rho = rho / spread
+        Q = (
+            model.state**2
+            / (r * spread)
+            * np.block([[Q * r + np.outer(z, z), -z[:, None]], [-z[None], np.ones((1, 1))]])
+        )
+    return out
+
+
+def fixed_budget(model: Any, X: Any, y: Any) -> list[float]:
+    points, labels = np.zeros((0, X.shape[1])), np.zeros(0)
+    out = []
+    for x, d in zip(X, y):
+        K = model.kernel(points) if len(points) else np.zeros((0, 0))
+        k = model.kernel([x], points)[0] if len(points) else np.zeros(0)
+        out.append(float(k @ np.linalg.solve(K + model.ridge * np.eye(len(K)), labels)) if len(points) else 0.0)
+        labels = np.append(labels - model.step * k * (labels - d), d)
+        points = np.vstack([points, x])
+        if len(points) > model.max_size:
+            inverse = np.linalg.inv(model.kernel(points) + model.ridge * np.eye(len(points)))
+            least = int(np.argmin(np.abs(inverse @ labels) / np.diag(inverse)))
+            points, labels = np.delete(points, least, axis=0), np.delete(labels, least)
+    return out
+
+
+PLAIN = {
+    KLMS: qklms, QKLMS: qklms, NORMA: norma, KNLMS: kapa, KAPA: kapa, ExKRLS: exkrls, FixedBudgetKRLS: fixed_budget
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_the_paper_s_recursion(name: str) -> None:
+    model = FILTERS[name].clone()
+    X, y = stream()
+    predictions = run(model, X, y).predictions
+    np.testing.assert_allclose(predictions, PLAIN[type(model)](model, X, y), rtol=0.0, atol=1e-10)
+
+
+def test_extended_krls_is_extended_rls_in_the_input_space() -> None:
+    """With a linear kernel: P ← α²(P − Puu'P/r) + βⁱq I, r = βⁱ + u'Pu, ω ← α(ω + Pue/r) (Haykin et al. 1997)."""
+    X, y = stream(60)
+    model = ExKRLS(Linear(), 0.98, 0.99, 0.5, 0.01, max_size=None)
+    P, weights, expected = np.eye(3) / 0.5, np.zeros(3), []
+    for i, (u, d) in enumerate(zip(X, y), start=1):
+        expected.append(u @ weights)
+        r = 0.99**i + u @ P @ u
+        gain = P @ u / r
+        weights = 0.98 * (weights + gain * (d - expected[-1]))
+        P = 0.98**2 * (P - np.outer(gain, gain) * r) + 0.99**i * 0.01 * np.eye(3)
+    np.testing.assert_allclose(run(model, X, y).predictions, expected, atol=1e-10)
+
+
+def test_a_full_extended_krls_forgets_the_oldest() -> None:
+    X, y = stream(200)
+    model = ExKRLS(KERNEL, max_size=20)
+    run(model, X, y)
+    assert model.size == 20
+    assert [point[0] for point in model.dictionary] == X[-20:, 0].tolist()
+
+
+def test_sliding_window_krls() -> None:
+    """`KRR(threshold=None, max_size=M)` is SW-KRLS: ridge regression on the newest M samples."""
+    X, y = stream(80)
+    model = KRR(KERNEL, ridge=0.01, threshold=None, max_size=15)
+    expected = [0.0]
+    for t in range(1, len(X)):
+        window = slice(max(0, t - 15), t)
+        K = KERNEL(X[window]) + 0.01 * np.eye(len(X[window]))
+        expected.append(float(KERNEL(X[t : t + 1], X[window])[0] @ np.linalg.solve(K, y[window])))
+    np.testing.assert_allclose(run(model, X, y).predictions, expected, atol=1e-10)
+
+
+def tracker(model: KRLS, X: Any, y: Any, after: list[Any]) -> list[float]:
+    """Dense KRLS-T (Van Vaerenbergh, Lázaro-Gredilla & Santamaría 2012, Algorithm 1): mean and covariance of the
+    function at the dictionary. `after` are the dictionaries after each sample: what has left them is marginalized."""
+    ridge, forgetting = model.ridge, model.forgetting
+    points, mean, cov = np.zeros((0, X.shape[1])), np.zeros(0), np.zeros((0, 0))
+    out = []
+    for x, d, kept in zip(X, y, after):
+        K = KERNEL(points) if len(points) else np.zeros((0, 0))
+        cov, mean = forgetting * cov + (1.0 - forgetting) * K, math.sqrt(forgetting) * mean  # back to the prior
+        k = KERNEL([x], points)[0] if len(points) else np.zeros(0)
+        q = np.linalg.solve(K, k) if len(points) else k
+        out.append(float(q @ mean))
+        h = cov @ q
+        variance = KERNEL([x])[0, 0] - k @ q + q @ h
+        p = np.append(h, variance)
+        mean = np.append(mean, out[-1]) + (d - out[-1]) / (ridge + variance) * p
+        cov = np.block([[cov, h[:, None]], [h[None], np.array([[variance]])]]) - np.outer(p, p) / (ridge + variance)
+        points = np.vstack([points, x])
+        keep = [any(np.array_equal(point, other) for other in kept) for point in points]
+        points, mean, cov = points[keep], mean[keep], cov[np.ix_(keep, keep)]
+    return out
+
+
+@pytest.mark.parametrize("max_size", [None, 20])
+def test_forgetting_to_the_prior_is_the_tracker(max_size: int | None) -> None:
+    X, y = stream(60)
+    model = KRLS(KERNEL, threshold=0.0, ridge=0.05, forgetting=0.99, forget="prior", max_size=max_size)
+    predictions, after = [], []
+    for x, d in zip(X.tolist(), y.tolist()):
+        predictions.append(model.predict_one(dict(enumerate(x))))
+        model.learn_one(dict(enumerate(x)), d)
+        after.append([list(point.values()) for point in model.dictionary])
+    assert model.size == (max_size or 60)
+    np.testing.assert_allclose(predictions, tracker(model, X, y, after), atol=1e-8)
+
+
+# River, copies and bad input ------------------------------------------------------------------------------------------
+
+RIVER = [
+    KLMS(), KLMS(RBF(10.0), 0.1, max_size=20), QKLMS(), NORMA(max_size=30), KNLMS(), KAPA(order=3), ExKRLS(max_size=15),
+    FixedBudgetKRLS(max_size=15),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", RIVER, ids=lambda model: type(model).__name__)
+def test_river_checks_without_skips(model: Any) -> None:
+    assert not model._unit_test_skips()
+    for check in checks.yield_checks(model):
+        check(model.clone())
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_copies_continue_bit_for_bit(name: str) -> None:
+    X, y = stream()
+    model = FILTERS[name].clone()
+    model.learn_many(X[:70], y[:70])
+    copies = [loads(model.to_bytes()), copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    expected = run(model, X[70:], y[70:]).predictions
+    for other in copies:
+        np.testing.assert_array_equal(run(other, X[70:], y[70:]).predictions, expected)
+        assert other.to_bytes() == model.to_bytes()
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_one_and_many(name: str) -> None:
+    X, y = stream()
+    one, many = FILTERS[name].clone(), FILTERS[name].clone()
+    predictions, errors, sizes = run(many, X, y)
+    for i, (row, target) in enumerate(zip(X.tolist(), y.tolist())):
+        x = dict(enumerate(row))
+        assert one.predict_one(x) == pytest.approx(predictions[i], abs=1e-12)
+        one.learn_one(x, target)
+        assert one.size == sizes[i]
+    np.testing.assert_allclose(errors, y - predictions)
+    assert one.to_bytes() == many.to_bytes()
+    assert len(many.coefficients) == len(many.dictionary) == many.size
+    expected = KERNEL(X, np.array([list(p.values()) for p in many.dictionary])) @ many.coefficients
+    if many.kernel == KERNEL:
+        np.testing.assert_allclose(many.predict_many(X), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_bad_samples_change_nothing(name: str) -> None:
+    X, y = stream(40)
+    model = FILTERS[name].clone()
+    model.learn_many(X, y)
+    before = model.to_bytes()
+    for x, target in [
+        ({0: math.nan}, 1.0),
+        ({0: "a"}, 1.0),
+        ({"new": None}, 1.0),
+        ({0: 1.0}, math.inf),
+        ({0: 1.0}, "y"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=r"feature|target"):
+            model.learn_one(x, target)
+    with pytest.raises((TypeError, ValueError), match="feature"):
+        model.predict_one({0: math.nan})
+    with pytest.raises(ValueError, match="feature 1 is nan in row 1"):
+        model.learn_many([[0.0, 1.0, 2.0], [0.0, math.nan, 1.0]], [0.0, 1.0])
+    assert model.to_bytes() == before
+
+
+def test_new_features_were_zero() -> None:
+    model, other = KLMS(RBF(1.0)), KLMS(RBF(1.0))
+    model.learn_one({"a": 1.0}, 1.0)
+    other.learn_one({"a": 1.0, "b": 0.0}, 1.0)
+    assert model.predict_one({"a": 0.5, "b": 1.0}) == pytest.approx(other.predict_one({"a": 0.5, "b": 1.0}))
+    model.learn_one({"a": 0.5, "b": 1.0}, 2.0)
+    assert model.size == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: KLMS(step=0.0), "step must be a number > 0"),
+        (lambda: KLMS(max_size=0), "max_size"),
+        (lambda: KLMS(kernel="rbf"), "kernel"),
+        (lambda: QKLMS(quantization=-1.0), "quantization"),
+        (lambda: NORMA(step=10.0, ridge=1.0), "step times ridge"),
+        (lambda: KNLMS(coherence=2.0), "coherence"),
+        (lambda: KAPA(order=0), "order"),
+        (lambda: KAPA(order=None), "order"),
+        (lambda: ExKRLS(ridge=0.0), "ridge"),
+        (lambda: FixedBudgetKRLS(step=2.0), "step"),
+    ],
+)
+def test_bad_parameters(call: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+@pytest.mark.skipif(not JIT, reason="too slow without numba")
+def test_they_learn_mackey_glass() -> None:
+    X, y = datasets.MackeyGlass(seed=1).arrays(1500)
+    for kind in (KLMS, QKLMS, NORMA, KNLMS, KAPA, ExKRLS, FixedBudgetKRLS):
+        errors = run(kind(RBF(0.5)), X, y).errors
+        assert np.mean(errors[-500:] ** 2) < 0.2 * np.var(y), kind
