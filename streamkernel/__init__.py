@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _SUBMODULES = ("batch", "datasets", "metrics", "plotting", "selection")
 _HOMES = {
     "AdaptiveConformal": "conformal",
+    "AutoKernelForecaster": "forecasting",
     "AutoKernelRegressor": "auto",
     "KernelEqualizer": "equalization",
     "KernelForecaster": "forecasting",
@@ -29,6 +30,7 @@ __all__ = [
     "KRLS",
     "KRR",
     "AdaptiveConformal",
+    "AutoKernelForecaster",
     "AutoKernelRegressor",
     "HeteroscedasticKRLS",
     "KernelEqualizer",

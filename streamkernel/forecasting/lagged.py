@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from river import base, compose, conf, time_series
 
-from . import checks
-from .checkpoint import Checkpointed
-from .core.types import Matrix
-from .kernels import RBF, Feature
-from .learners import KRLS, dictionary
-from .learners.base import StreamingRegressor
+from .. import checks
+from ..checkpoint import Checkpointed
+from ..core.types import Matrix
+from ..kernels import RBF, Feature
+from ..learners import KRLS, dictionary
+from ..learners.base import StreamingRegressor
 
 Features = dict[Feature, Any]
 
