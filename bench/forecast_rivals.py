@@ -175,9 +175,13 @@ RIVALS: dict[str, Callable[[Series], Forecasts]] = {
 }
 
 
+def _path(name: str, method: str) -> Path:
+    return CACHE / f"{name}-{method}-{SERIES[name].most_origins}.npz"
+
+
 def cached(name: str, method: str) -> Forecasts | None:
     """What was kept, if anything."""
-    path = CACHE / f"{name}-{method}.npz"
+    path = _path(name, method)
     if not path.exists():
         return None
     with np.load(path) as kept:
@@ -192,7 +196,7 @@ def forecasts(name: str, method: str) -> Forecasts:
         CACHE.mkdir(parents=True, exist_ok=True)
         partial = CACHE / f"partial-{name}-{method}.npz"
         np.savez(partial, **found._asdict())
-        partial.replace(CACHE / f"{name}-{method}.npz")
+        partial.replace(_path(name, method))
     return found
 
 

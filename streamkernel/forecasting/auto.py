@@ -34,7 +34,7 @@ LONG, LONG_GROWTH = 300, 1.6
 # Values that the experts learn anew from when the structure has changed.
 REPLAYED = 1500
 # Forecasts on trial: how far ahead without a season, at most, and for a series without noise; how many are under way.
-SHORTEST_TRIAL, LONGEST_TRIAL, EXACT_TRIAL, UNDER_WAY = 8, 60, 128, 12
+SHORTEST_TRIAL, LONGEST_TRIAL, EXACT_TRIAL, UNDER_WAY = 8, 60, 128, 6
 MARGIN = 0.5
 # A level shift: this many values in a row err to one side by more than this many of their standard deviations.
 SHIFT_LENGTH, SHIFT_ERROR, FEWEST_BEFORE_SHIFT = 4, 4.0, 20

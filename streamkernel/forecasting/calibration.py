@@ -8,11 +8,11 @@ asked for whatever the errors' distribution.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any
 
 import numpy as np
 
+from ..core import series
 from ..core.types import Matrix, Vector
 from .mixing import bands
 
@@ -33,21 +33,25 @@ class Calibration:
         self._bands = bands(horizon)
         count = int(self._bands[-1]) + 1
         self._squares, self._counts = np.zeros(horizon), np.zeros(horizon)
-        self._scores = [deque(FIRST_SCORES, maxlen=SCORES) for _ in range(count)]
+        # The newest scores of each band in a ring, and how many were ever written to it.
+        self._scores = np.zeros((count, SCORES))
+        self._scores[:, : len(FIRST_SCORES)] = FIRST_SCORES
+        self._written = np.full(count, len(FIRST_SCORES))
         self._misses = np.full(count, 1.0 - LEVEL)
 
     def update(self, steps: Vector, errors: Vector) -> None:
         """Take in the errors of forecasts made so many steps before, 0 for the next value."""
         scales = self.scales()[steps]
         known = scales > 0.0
-        reaches = self._reaches(LEVEL)
-        for step, error, scale in zip(steps[known].tolist(), np.abs(errors[known]).tolist(), scales[known].tolist()):
-            band = self._bands[step]
-            score = error / scale
-            share = ADAPTATION / 2.0**band  # overlapping forecasts miss together
-            self._misses[band] += share * ((1.0 - LEVEL) - (score > reaches[band]))
-            self._scores[band].append(score)
-        np.clip(self._misses, *MISS_RANGE, out=self._misses)
+        if known.any():
+            band, scores = self._bands[steps[known]], np.abs(errors[known]) / scales[known]
+            missed = scores > self._reaches(LEVEL)[band]
+            # Overlapping forecasts miss together: a band counts like one step.
+            np.add.at(self._misses, band, ADAPTATION / 2.0**band * ((1.0 - LEVEL) - missed))
+            np.clip(self._misses, *MISS_RANGE, out=self._misses)
+            for b, score in zip(band.tolist(), scores.tolist()):
+                self._scores[b, self._written[b] % SCORES] = score
+                self._written[b] += 1
         self._counts[steps] += 1.0
         rates = np.maximum(1.0 / self._counts[steps], SLOWEST)
         self._squares[steps] += rates * (errors**2 - self._squares[steps])
@@ -70,7 +74,7 @@ class Calibration:
     def _reaches(self, level: float) -> Vector:
         """q of every band."""
         rates = np.clip(self._misses * (1.0 - level) / (1.0 - LEVEL), 0.0, 1.0) if level < 1.0 else 0.0 * self._misses
-        return np.array([np.quantile(scores, 1.0 - rate) for scores, rate in zip(self._scores, rates)])
+        return series.quantiles(self._scores, np.minimum(self._written, SCORES), 1.0 - rates)
 
     def reaches(self, horizon: int, levels: tuple[float, ...]) -> Matrix:
         """q·σ_h for each level and step; beyond the steps on trial the error grows like that of a random walk."""
@@ -83,12 +87,11 @@ class Calibration:
 
     def get_state(self) -> list[Any]:
         """For a checkpoint."""
-        return [self._squares, self._counts, [list(scores) for scores in self._scores], self._misses]
+        return [self._squares, self._counts, self._scores, self._written, self._misses]
 
     def set_state(self, state: list[Any]) -> None:
         """From a checkpoint."""
-        self._squares, self._counts, scores, self._misses = state
-        self._scores = [deque(kept, maxlen=SCORES) for kept in scores]
+        self._squares, self._counts, self._scores, self._written, self._misses = state
 
 
 def _line(x: Vector, y: Vector, weights: Vector) -> Vector:

@@ -111,19 +111,23 @@ class KernelExpert:
 
     def forecast(self, series: Vector, horizon: int, exogenous: Matrix) -> Vector:
         """The next values, each from those before it."""
-        known = len(series)
+        if self._model is None or len(series) <= self.reach:
+            return np.full(horizon, series[-1])
         low, high = float(series.min()), float(series.max())
         low, high = low - MARGIN * (high - low), high + MARGIN * (high - low)
-        if self._model is None or known <= self.reach:
-            return np.full(horizon, series[-1])
-        values = np.concatenate([series[-self.reach - 1 :], np.zeros(horizon)])
-        start = len(values) - horizon
-        for i in range(start, start + horizon):
-            sample, base = self._sample(values, i)
-            x = exogenous[i - start] if self.embedding.exogenous else sample[:0]
-            mean = self._model.predict_one(self._row(sample, x))
-            values[i] = min(max(base + self._units[2] + self._units[3] * mean, low), high)
-        return values[start:]
+        center, unit, base, scale = self._units.tolist()
+        # Lists: a step at a time numpy would take several times as long.
+        values = series[-self.reach - 1 :].tolist()
+        relative, delays = self.embedding.relative, self.embedding.delays
+        features = [self._padded(x).tolist() for x in exogenous] if self.embedding.exogenous else [[]] * horizon
+        for extra in features:
+            if relative:
+                sample = [(values[-k] - values[-k - 1] - center) / unit for k in delays]
+            else:
+                sample = [(values[-k] - center) / unit for k in delays]
+            mean = base + scale * self._model.predict_one(dict(enumerate(sample + extra)))
+            values.append(min(max(mean + values[-1] if relative else mean, low), high))
+        return np.array(values[-horizon:])
 
     @property
     def size(self) -> int:

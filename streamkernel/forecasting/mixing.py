@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core import series
 from ..core.types import Matrix, Vector
 
 DISCOUNT, POWER = 0.98, 5.0
@@ -40,22 +41,9 @@ class Record:
 
     def update(self, steps: Vector, errors: Matrix) -> None:
         """Take in the errors of all experts (in rows) at these steps ahead, 0 the next one."""
-        squares = errors**2
-        unit = squares.mean(axis=0)
-        known = unit > 0.0
-        if not known.any():
-            return
-        relative = np.minimum(squares[:, known] / unit[known], LARGEST_LOSS)
-        band = self._bands[steps[known]]
-        keep = DISCOUNT ** (1.0 / self._sizes)
-        for b in np.unique(band):
-            chosen = band == b
-            count = np.count_nonzero(chosen) / self._sizes[b]
-            self._losses[:, b] = keep[b] ** (count * self._sizes[b]) * self._losses[:, b] + relative[
-                :, chosen
-            ].mean(axis=1) * count
-            self._counts[b] = keep[b] ** (count * self._sizes[b]) * self._counts[b] + count
-            self._first[b] *= FIRST_FORGETTING**count
+        before = self._counts.copy()
+        series.record(self._losses, self._counts, self._bands, self._sizes, steps, errors, DISCOUNT, LARGEST_LOSS)
+        self._first[self._counts != before] *= FIRST_FORGETTING
 
     def weights(self) -> Matrix:
         """By expert and step."""

@@ -130,7 +130,7 @@ class Pool:
         if not self._count:
             self._start = value
         column = self._table[:, self._size]
-        column[0], column[1] = value, value - self._smoothing.seasonal(1)[0]
+        column[0], column[1] = value, value - self._smoothing.forecast(1)[1][0]
         column[2 : 2 + len(x)] = x[: len(column) - 2]
         self._size += 1
         self._count += 1
@@ -139,8 +139,8 @@ class Pool:
         """The next values, one expert in a row; `future` has their exogenous features."""
         values, adjusted = self._table[:2, : self._size]
         season, steps = self.structure.season, np.arange(1, horizon + 1)
-        terms = self._smoothing.seasonal(horizon)
-        rows = [*self._smoothing.forecast(horizon), *self._plain.forecast(values, horizon)]
+        smoothed, terms = self._smoothing.forecast(horizon)
+        rows = [*smoothed, *self._plain.forecast(values, horizon)]
         if self._adjusted is not None:
             rows += list(self._adjusted.forecast(adjusted, horizon) + terms)
         for expert in self._kernels:
