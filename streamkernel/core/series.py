@@ -238,3 +238,77 @@ def quantiles(scores: Matrix, counts: Vector, levels: Vector) -> Vector:
         above = min(below + 1, counts[b] - 1)
         found[b] = ordered[below] + (place - below) * (ordered[above] - ordered[below])
     return found
+
+
+@jit
+def error_scales(squares: Vector, counts: Vector, bands: Vector) -> Vector:
+    """σ_h from the mean squares h steps ahead: half their own, half a straight line over the band; never falling.
+
+    Ensures: steps of which no error is known yet err like a random walk.
+    """
+    size = squares.shape[0]
+    found = squares.copy()
+    start = 0
+    while start < size:
+        stop = start
+        while stop < size and bands[stop] == bands[start]:
+            stop += 1
+        total = center = mean = 0.0
+        for h in range(start, stop):
+            total += counts[h]
+            center += counts[h] * h
+            mean += counts[h] * squares[h]
+        if total > 0.0 and stop - start > 2:
+            center, mean = center / total, mean / total
+            spread = product = 0.0
+            for h in range(start, stop):
+                spread += counts[h] * (h - center) ** 2
+                product += counts[h] * (h - center) * (squares[h] - mean)
+            slope = product / spread if spread > 0.0 else 0.0
+            for h in range(start, stop):
+                found[h] = 0.5 * squares[h] + 0.5 * max(mean + slope * (h - center), 0.0)
+        start = stop
+    largest = 0.0
+    for h in range(size):
+        largest = max(largest, found[h])
+        if counts[h] == 0.0 and counts[0] > 0.0:
+            largest = max(largest, squares[0] * (h + 1))
+        found[h] = np.sqrt(largest)
+    return found
+
+
+@jit
+def calibrate(
+    squares: Vector,
+    counts: Vector,
+    bands: Vector,
+    scores: Matrix,
+    written: Vector,
+    misses: Vector,
+    steps: Vector,
+    errors: Vector,
+    target: float,
+    rate: float,
+    low: float,
+    high: float,
+    slowest: float,
+) -> None:
+    """Take in the errors of forecasts made `steps` + 1 before: scores, adapted miss rates, mean squares, in place.
+
+    Requires: `scores` is a ring of each band's newest, `written` counts all; `target` is the miss rate that is wanted.
+    """
+    scales = error_scales(squares, counts, bands)
+    kept = np.minimum(written, scores.shape[1])
+    reaches = quantiles(scores, kept, 1.0 - misses)
+    for c in range(steps.shape[0]):
+        h = steps[c]
+        band = bands[h]
+        if scales[h] > 0.0:
+            score = abs(errors[c]) / scales[h]
+            missed = 1.0 if score > reaches[band] else 0.0
+            # Overlapping forecasts miss together: a band counts like one step.
+            misses[band] = min(max(misses[band] + rate / 2.0**band * (target - missed), low), high)
+            scores[band, written[band] % scores.shape[1]] = score
+            written[band] += 1
+        counts[h] += 1.0
+        squares[h] += max(1.0 / counts[h], slowest) * (errors[c] ** 2 - squares[h])

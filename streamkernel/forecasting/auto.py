@@ -1,16 +1,15 @@
 """The forecaster that needs no parameters: it finds transform, seasons and lags in the stream and mixes experts.
 
-Experts (`pool`) forecast on trial while the series is learned, and are weighed by how they did, for each band of steps
-ahead (`mixing`). The errors of the mixture itself give the intervals (`calibration`). What the series is made of
-(`structure`) is examined again as it grows; when that changes, the experts learn the window anew.
+What a series is made of (`structure`) is examined as it grows; when that changes, the experts (`pool`) learn the window
+anew. `trials` has the rest: forecasts made on trial, the experts' weights by them, and the intervals.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from river import conf, time_series
@@ -20,12 +19,11 @@ from ..checkpoint import Checkpointed
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from ..learners import dictionary
-from . import determinism
-from .calibration import Calibration
+from . import determinism, explaining
 from .features import FeatureColumns
-from .mixing import Record
-from .pool import Pool, Structure
+from .pool import Structure
 from .structure import Transform, find_seasons, needs_log
+from .trials import Trials
 
 # The structure is examined when the series has grown to these sizes, and the values that it is examined on.
 FIRST_EXAMINATION, GROWTH, EXAMINED = 8, 1.25, 3000
@@ -33,190 +31,311 @@ FIRST_EXAMINATION, GROWTH, EXAMINED = 8, 1.25, 3000
 LONG, LONG_GROWTH = 300, 1.6
 # Values that the experts learn anew from when the structure has changed.
 REPLAYED = 1500
-# Forecasts on trial: how far ahead without a season, at most, and for a series without noise; how many are under way.
-SHORTEST_TRIAL, LONGEST_TRIAL, EXACT_TRIAL, UNDER_WAY = 8, 60, 128, 6
-MARGIN = 0.5
-# A level shift: this many values in a row err to one side by more than this many of their standard deviations.
-SHIFT_LENGTH, SHIFT_ERROR, FEWEST_BEFORE_SHIFT = 4, 4.0, 20
-
-
-class _Trial(NamedTuple):
-    """Forecasts made when `count` values were known."""
-
-    count: int
-    rows: Matrix
-    """One expert in a row."""
-    mixed: Vector
+# Before the first examination an interval has this many times the spread of the values.
+FIRST_REACH = 3.0
+# Level shifts are looked for once this many values are known.
+FEWEST_BEFORE_SHIFT = 30
 
 
 class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
-    """A forecaster without parameters."""
+    """A forecaster without parameters.
+
+    It takes a series as it comes, value by value: of any level and scale, with trend, seasons, gaps (None or NaN), level
+    shifts, zeros and negative values. From a window it finds whether the logarithm steadies the spread, and one or two
+    seasons, again as the series grows. Simple experts (naive, drift, exponential smoothing, linear autoregressions of the
+    series, of its differences and of what is left without its seasons) and kernel learners forecast on trial all along, and
+    are mixed by how they did: the weights for the next step are others than those for a season ahead. A series that
+    follows from its past without noise, as chaotic ones do, is noticed and continued by kernel learners without ridge.
+    Intervals come from the mixture's own errors at each distance, and are kept right online.
+
+    A step takes less than a millisecond on average; one at which the structure changes takes longer.
+
+    Parameters
+    ----------
+    horizon
+        How many steps ahead forecasts are tried and weighed; further ones take the weights of the last. None is one
+        season, or eight steps.
+    season
+        The number of steps of a season, or a tuple of several, the shortest first. None finds them; 1 is none.
+    confidence_level
+        Of the intervals.
+
+    Examples
+    --------
+
+    >>> from river import datasets
+    >>> from streamkernel import AutoKernelForecaster
+
+    >>> model = AutoKernelForecaster()
+    >>> passengers = [y for _, y in datasets.AirlinePassengers()]
+    >>> for y in passengers[:132]:
+    ...     model.learn_one(y)
+    >>> forecast = model.forecast(12)
+    >>> errors = [abs(f - y) / y for f, y in zip(forecast, passengers[132:])]
+    >>> bool(sum(errors) / 12 < 0.05)
+    True
+    >>> model.forecast(2, with_interval=True)
+    [Interval(lower=4..., upper=4...), Interval(lower=3..., upper=4...)]
+    >>> print(model.explain())
+    AutoKernelForecaster: 132 values learned.
+    Transform: logarithm, as the spread grows with the level.
+    Season: 12 steps.
+    ...
+
+    References
+    ----------
+    [^1]: Engel, Y., Mannor, S. and Meir, R., 2004. The kernel recursive least-squares algorithm. IEEE Transactions on
+        Signal Processing, 52(8), pp.2275-2285.
+    [^2]: Gibbs, I. and Candès, E., 2021. Adaptive conformal inference under distribution shift. NeurIPS 34.
+
+    """
 
     def __init__(
         self, horizon: int | None = None, season: int | tuple[int, ...] | None = None, confidence_level: float = 0.9
     ) -> None:
         checks.size("horizon", horizon)
+        checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
+        self._given = _seasons(season)
         self.horizon = horizon
         self.season = season
         self.confidence_level = confidence_level
-        self._given = _seasons(season)
-        checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
         self._columns = FeatureColumns()
-        self._values: deque[float] = deque(maxlen=EXAMINED)  # gaps are filled in
+        self._values: deque[float] = deque(maxlen=EXAMINED)  # gaps are filled in, shifts taken out
         self._features: deque[Vector] = deque(maxlen=EXAMINED)
         self._count = self._gaps = 0
         self._next = FIRST_EXAMINATION
-        self._pool: Pool | None = None
-        self._shifts: list[int] = []
-        self._examinations: list[int] = []
-        self._range = (math.inf, -math.inf)
+        self._examined = 0
+        self._trials: Trials | None = None
+        self._shifts: list[tuple[int, float]] = []
 
     # Learning --------------------------------------------------------------------------------------------------------
 
     def learn_one(self, y: float | None, x: Mapping[Feature, Any] | None = None) -> None:
-        """Learn the next value of the series; None or NaN is a gap."""
+        """Learn the next value of the series.
+
+        Parameters
+        ----------
+        y
+            The value; None or NaN is a gap.
+        x
+            Exogenous features of the same time: numbers, words, and dates, from which the time of the day, the week and
+            the year are taken.
+
+        """
         gap = y is None or (isinstance(y, float | np.floating) and math.isnan(y))
         value = math.nan if gap else dictionary.target(y)
         row = self._columns.learn(x)
+        self._count += 1
         if gap:
             self._learn_gap(row)
             return
-        self._count += 1
-        self._range = min(self._range[0], value), max(self._range[1], value)
-        self._values.append(value)
-        self._features.append(row)
-        if self._pool is not None:
-            transform = self._pool.structure.transform
-            if transform.log and value <= 0.0:
+        self._remember(value, row)
+        if self._trials is not None:
+            if self._trials.structure.transform.log and value <= 0.0:
                 self._examine()
             else:
-                self._step(transform.apply_one(value), row)
+                self._trials.step(value, row)
+                self._look_for_shift()
         if self._count >= self._next:
             self._next = math.ceil((GROWTH if self._count < LONG else LONG_GROWTH) * self._count)
             self._examine()
 
+    def _remember(self, value: float, row: Vector) -> None:
+        self._values.append(value)
+        self._features.append(row)
+
     def _learn_gap(self, row: Vector) -> None:
+        """What would have been forecast stands for the value, and no expert learns it as a target."""
         self._gaps += 1
         if not self._values:
+            return  # before the first value there is nothing to go on from
+        value = float(self._means(row[None, :])[0])
+        self._remember(value, row)
+        if self._trials is not None:
+            self._trials.skip(value, row)
+
+    def _look_for_shift(self) -> None:
+        """Move the past to where a sudden change of level has brought the series, so that it is of use there."""
+        assert self._trials is not None
+        shift = self._trials.shift() if self._count > FEWEST_BEFORE_SHIFT else None
+        if shift is None:
             return
-        value = self.forecast_array(1, row[None, :])[0]
-        self._values.append(float(value))
-        self._features.append(row)
-        if self._pool is not None:
-            scaled = self._pool.structure.transform.apply_one(float(value))
-            self._pool.skip(scaled, row)
-            self._time += 1
-            self._trials = deque(t for t in self._trials if self._time - t.count < self._horizon)
-
-    def _step(self, value: float, row: Vector) -> None:
-        """Judge the forecasts on trial by the value, learn it, and make the next forecasts on trial."""
-        assert self._pool is not None
-        due = [(self._time - trial.count, trial) for trial in self._trials]
-        if due:
-            steps = np.array([ahead for ahead, _ in due])
-            rows = np.array([trial.rows[:, ahead] for ahead, trial in due]).T
-            self._record.update(steps, rows - value)
-            self._calibration.update(steps, np.array([trial.mixed[ahead] for ahead, trial in due]) - value)
-        self._pool.learn(value, row)
-        self._time += 1
-        self._trials = deque(t for t in self._trials if self._time - t.count < len(t.mixed))
-        if self._time <= self._pool.structure.season + 3:
-            return
-        # Every value is forecast one step ahead; further ahead as often as the horizon allows.
-        whole = self._time % self._pace == 0
-        horizon = self._horizon if whole else 1
-        rows = self._pool.forecast(horizon, self._still(row, horizon))
-        self._trials.append(_Trial(self._time, rows, self._mix(rows)))
-
-    def _still(self, row: Vector, horizon: int) -> Matrix:
-        return np.tile(row, (horizon, 1))
-
-    def _mix(self, rows: Matrix) -> Vector:
-        weights = self._record.weights()
-        beyond = rows.shape[1] - weights.shape[1]
-        if beyond > 0:
-            weights = np.concatenate([weights, np.repeat(weights[:, -1:], beyond, axis=1)], axis=1)
-        return (weights[:, : rows.shape[1]] * rows).sum(axis=0)
+        size, length = shift
+        transform = self._trials.structure.transform
+        past = transform.apply(np.array(self._values)[:-length]) + size
+        moved = [*transform.invert(past).tolist(), *list(self._values)[-length:]]
+        self._values = deque(moved, maxlen=EXAMINED)
+        self._shifts.append((self._count - length + 1, float(size) * transform.unit))
+        self._begin(self._trials.structure)
 
     # Structure -------------------------------------------------------------------------------------------------------
 
     def _examine(self) -> None:
         """Find out what the series is made of; where that has changed, learn the window anew."""
-        values = np.array(self._values)
-        self._examinations.append(self._count)
-        structure = self._found(values)
-        if self._pool is not None:
-            before = self._pool.structure
-            same = structure[1:] == before[1:] and structure.transform.log == before.transform.log
-            if same and len(self._features[-1]) == self._known_features and not self._poor_scale(values):
+        self._examined = self._count
+        found = self._structure(np.array(self._values))
+        if self._trials is not None:
+            known = self._trials.structure
+            same = found[1:] == known[1:] and found.transform.log == known.transform.log
+            if same and self._trials.features == len(self._columns.names):
                 return
-        self._begin(structure)
+        self._begin(found)
 
-    def _poor_scale(self, values: Vector) -> bool:
-        assert self._pool is not None
-        return False
-
-    def _found(self, values: Vector) -> Structure:
-        seasons = self._given
-        log = needs_log(values, seasons[0] if seasons else 1)
-        if seasons is None:
-            bent = np.log(values) if log else values
-            seasons = find_seasons(bent)
-            if seasons and needs_log(values, seasons[0]) != log:
-                log = not log
-                seasons = find_seasons(np.log(values) if log else values) or seasons
+    def _structure(self, values: Vector) -> Structure:
         deterministic = determinism.is_deterministic(values)
-        return Structure(Transform.of(values, log and not deterministic), seasons, deterministic)
+        if self._given is not None:
+            log = needs_log(values, self._given[0] if self._given else 1)
+            return Structure(Transform.of(values, log and not deterministic), self._given, deterministic)
+        log = needs_log(values, 1) and not deterministic
+        seasons = find_seasons(np.log(values) if log else values)
+        if seasons and not deterministic and needs_log(values, seasons[0]) != log:
+            log = not log
+            seasons = find_seasons(np.log(values) if log else values) or seasons
+        return Structure(Transform.of(values, log), seasons, deterministic)
 
     def _begin(self, structure: Structure) -> None:
-        values = np.array(self._values)[-REPLAYED:]
-        features = list(self._features)[-REPLAYED:]
-        self._known_features = len(features[-1])
-        scaled = structure.transform.apply(values)
-        self._pool = Pool(structure, scaled, self._known_features)
-        longest = EXACT_TRIAL if structure.deterministic else LONGEST_TRIAL
-        wanted = self.horizon or (longest if structure.deterministic else max(structure.season, SHORTEST_TRIAL))
-        self._horizon = min(wanted, longest)
-        self._pace = math.ceil(self._horizon / UNDER_WAY)
-        self._record = Record(len(self._pool.names), self._horizon)
-        self._calibration = Calibration(self._horizon)
-        self._trials: deque[_Trial] = deque()
-        self._time = 0
-        for value, row in zip(scaled.tolist(), features):
-            padded = np.zeros(self._known_features)
-            padded[: len(row)] = row
-            self._step(value, padded)
+        values, rows = np.array(self._values)[-REPLAYED:], list(self._features)[-REPLAYED:]
+        self._trials = Trials(structure, values, len(self._columns.names), self.horizon)
+        for value, row in zip(values.tolist(), rows):
+            self._trials.step(value, row)
 
     # Forecasting -----------------------------------------------------------------------------------------------------
-
-    def forecast_array(self, horizon: int, future: Matrix) -> Vector:
-        """The means."""
-        if self._pool is None:
-            return np.full(horizon, self._values[-1] if self._values else 0.0)
-        rows = self._pool.forecast(horizon, future)
-        return self._pool.structure.transform.invert(self._mix(rows))
 
     def forecast(
         self, horizon: int, xs: Iterable[Mapping[Feature, Any]] | None = None, with_interval: bool = False
     ) -> list[Any]:
-        """Forecast the next values of the series."""
-        future = self._columns.read_many(xs, horizon)
-        if not with_interval:
-            return [float(value) for value in self.forecast_array(horizon, future)]
-        if self._pool is None:
-            return [conf.Interval(-math.inf, math.inf)] * horizon
-        mixed = self._mix(self._pool.forecast(horizon, future))
-        (reach,) = self._calibration.reaches(horizon, (self.confidence_level,))
-        transform = self._pool.structure.transform
-        lower, upper = transform.invert(mixed - reach), transform.invert(mixed + reach)
-        return [conf.Interval(a, b) for a, b in zip(lower.tolist(), upper.tolist())]
+        """Forecast the next values of the series.
+
+        Parameters
+        ----------
+        horizon
+            How many.
+        xs
+            Exogenous features, one for each of them. They must be given where the model learned with some, unless these
+            are dates alone, which go on by themselves.
+        with_interval
+            Return a river `Interval` for each, of the `confidence_level`, instead of the value.
+
+        """
+        if with_interval:
+            return self.forecast_intervals(horizon, (self.confidence_level,), xs)[self.confidence_level]
+        return [float(value) for value in self._means(self._future(horizon, xs))]
+
+    def forecast_intervals(
+        self, horizon: int, levels: Sequence[float] = (0.5, 0.9), xs: Iterable[Mapping[Feature, Any]] | None = None
+    ) -> dict[float, list[Any]]:
+        """Intervals of several levels at once.
+
+        Parameters
+        ----------
+        horizon
+            How many steps.
+        levels
+            The probabilities of the intervals.
+        xs
+            Exogenous features, as `forecast` takes them.
+
+        """
+        for level in levels:
+            checks.number("levels", level, low=0.0, high=1.0, open_low=True)
+        future = self._future(horizon, xs)
+        bounds = [self._bounds(future, level) for level in levels]
+        return {
+            level: [conf.Interval(float(low), float(high)) for low, high in zip(lower, upper)]
+            for level, (lower, upper) in zip(levels, bounds)
+        }
+
+    def _future(self, horizon: int, xs: Iterable[Mapping[Feature, Any]] | None) -> Matrix:
+        if horizon is None:
+            raise TypeError("horizon must be a whole number >= 1, got None")
+        checks.size("horizon", horizon)
+        if not self._values:
+            raise ValueError("no value was learned yet: there is nothing to forecast from")
+        return self._columns.read_many(xs, horizon)
+
+    def _means(self, future: Matrix) -> Vector:
+        if self._trials is None:
+            return np.full(len(future), self._values[-1])
+        return self._trials.forecast(future)
+
+    def _bounds(self, future: Matrix, level: float) -> tuple[Vector, Vector]:
+        if self._trials is not None:
+            return self._trials.interval(future, level)
+        values = np.array(self._values)
+        spread = float(np.ptp(values)) or (0.0 if len(values) > 1 else abs(float(values[0])) or 1.0)
+        reach = FIRST_REACH * level * spread * np.sqrt(np.arange(1, len(future) + 1))
+        return values[-1] - reach, values[-1] + reach
+
+    # What it has found -----------------------------------------------------------------------------------------------
+
+    @property
+    def seasons(self) -> tuple[int, ...]:
+        """The seasons in steps, the strongest first."""
+        return self._trials.structure.seasons if self._trials is not None else ()
+
+    @property
+    def weights(self) -> dict[str, tuple[float, float]]:
+        """For each expert its weight one step ahead and at the end of the horizon."""
+        return {} if self._trials is None else self._trials.expert_weights()
+
+    @property
+    def relevance(self) -> dict[int, float]:
+        """How much each lag matters to the linear autoregressions; they sum to one."""
+        return {} if self._trials is None else self._trials.pool.relevance()
+
+    def explain(self) -> str:
+        """What was found and chosen, as text."""
+        return explaining.text(self)
+
+    def plot(
+        self, horizon: int | None = None, xs: Iterable[Mapping[Feature, Any]] | None = None, ax: Any = None
+    ) -> Any:
+        """The newest values, the forecast and its intervals of 50 % and of the `confidence_level`.
+
+        Parameters
+        ----------
+        horizon
+            How many steps; None is that of the trials.
+        xs
+            Exogenous features, as `forecast` takes them.
+        ax
+            The matplotlib Axes to draw on; new when None.
+
+        Returns
+        -------
+        The Axes.
+
+        """
+        return explaining.plot(self, horizon, xs, ax)
+
+    # Checkpoints -----------------------------------------------------------------------------------------------------
 
     def _get_state(self) -> dict[str, Any]:
-        return {}
+        return {
+            "columns": self._columns.get_state(),
+            "values": list(self._values),
+            "features": list(self._features) if self._columns.names else [],
+            "counts": [self._count, self._gaps, self._next, self._examined],
+            "shifts": self._shifts,
+            "trials": None if self._trials is None else self._trials.get_state(),
+        }
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        return
+        self._columns.set_state(state["columns"])
+        self._values.extend(state["values"])
+        self._features.extend(state["features"] or [np.zeros(0)] * len(state["values"]))
+        self._count, self._gaps, self._next, self._examined = state["counts"]
+        self._shifts = state["shifts"]
+        if state["trials"] is not None:
+            self._trials = Trials.restored(state["trials"], self.horizon)
 
 
 def _seasons(season: Any) -> tuple[int, ...] | None:
-    return None if season is None else (season if isinstance(season, tuple) else (season,))
+    """The seasons that are given; None if they are to be found."""
+    if season is None:
+        return None
+    for one in season if isinstance(season, tuple) else (season,):
+        if one is None:
+            raise TypeError(f"season must be a whole number >= 1, a tuple of such or None, got {season!r}")
+        checks.size("season", one)
+    return tuple(one for one in (season if isinstance(season, tuple) else (season,)) if one > 1)

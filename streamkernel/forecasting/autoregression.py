@@ -95,6 +95,10 @@ class Autoregressions:
             history, self._orders, self._units, self._lags, self._season, self._coefficients, horizon
         )
 
+    def sizes(self) -> dict[int, float]:
+        """The mean size of each lag's coefficient."""
+        return dict(zip(self._lags.tolist(), np.abs(self._coefficients[:, :-1]).mean(axis=0).tolist()))
+
     def get_state(self) -> list[Any]:
         """For a checkpoint."""
         return [self._coefficients, self._covariance, self._noise]

@@ -19,7 +19,7 @@ from .mixing import bands
 LEVEL = 0.9
 # Scores that quantiles are taken of, and those that stand there in the beginning: of a Student distribution with five
 # degrees of freedom, as the scale is not known well.
-SCORES = 300
+SCORES = 200
 FIRST_SCORES = (0.1, 0.3, 0.5, 0.7, 1.0, 1.3, 1.7, 2.3)
 ADAPTATION = 0.02
 MISS_RANGE = (0.02, 0.3)
@@ -41,35 +41,24 @@ class Calibration:
 
     def update(self, steps: Vector, errors: Vector) -> None:
         """Take in the errors of forecasts made so many steps before, 0 for the next value."""
-        scales = self.scales()[steps]
-        known = scales > 0.0
-        if known.any():
-            band, scores = self._bands[steps[known]], np.abs(errors[known]) / scales[known]
-            missed = scores > self._reaches(LEVEL)[band]
-            # Overlapping forecasts miss together: a band counts like one step.
-            np.add.at(self._misses, band, ADAPTATION / 2.0**band * ((1.0 - LEVEL) - missed))
-            np.clip(self._misses, *MISS_RANGE, out=self._misses)
-            for b, score in zip(band.tolist(), scores.tolist()):
-                self._scores[b, self._written[b] % SCORES] = score
-                self._written[b] += 1
-        self._counts[steps] += 1.0
-        rates = np.maximum(1.0 / self._counts[steps], SLOWEST)
-        self._squares[steps] += rates * (errors**2 - self._squares[steps])
+        series.calibrate(
+            self._squares,
+            self._counts,
+            self._bands,
+            self._scores,
+            self._written,
+            self._misses,
+            steps,
+            errors,
+            1.0 - LEVEL,
+            ADAPTATION,
+            *MISS_RANGE,
+            SLOWEST,
+        )
 
     def scales(self) -> Vector:
         """σ_h: averaged over neighboring steps, and never falling with the distance."""
-        squares = self._squares.copy()
-        for band in range(int(self._bands[-1]) + 1):
-            of = self._bands == band
-            weights = self._counts[of]
-            if weights.sum() > 0.0 and of.sum() > 2:
-                line = _line(np.flatnonzero(of).astype(np.float64), squares[of], weights)
-                squares[of] = 0.5 * squares[of] + 0.5 * np.maximum(line, 0.0)
-        known = np.maximum.accumulate(squares)
-        if self._counts[0] > 0.0:  # what was never tried yet errs like a random walk
-            walk = self._squares[0] * np.arange(1, len(squares) + 1)
-            known = np.where(self._counts > 0.0, known, np.maximum(known, walk))
-        return np.sqrt(known)
+        return series.error_scales(self._squares, self._counts, self._bands)
 
     def _reaches(self, level: float) -> Vector:
         """q of every band."""
@@ -92,12 +81,3 @@ class Calibration:
     def set_state(self, state: list[Any]) -> None:
         """From a checkpoint."""
         self._squares, self._counts, self._scores, self._written, self._misses = state
-
-
-def _line(x: Vector, y: Vector, weights: Vector) -> Vector:
-    """The weighted least squares line at `x`."""
-    total = weights.sum()
-    center, mean = float(weights @ x) / total, float(weights @ y) / total
-    spread = float(weights @ (x - center) ** 2)
-    slope = float(weights @ ((x - center) * (y - mean))) / spread if spread > 0.0 else 0.0
-    return mean + slope * (x - center)

@@ -13,7 +13,7 @@ from ..core.types import Vector
 from ..learners import KRLS
 
 # Values that are looked at, the fewest, and the part that is predicted.
-WINDOW, FEWEST, HELD_OUT = 600, 100, 0.2
+WINDOW, FEWEST, HELD_OUT = 400, 100, 0.2
 # Numbers of past values.
 EMBEDDINGS = (3, 8)
 # Squared errors in units of the variance of the series' changes: below the first it is a law; below the second it is if
@@ -37,7 +37,7 @@ def _follows(values: Vector, changes: float, count: int) -> bool:
     split = len(rows) - int(HELD_OUT * len(rows))
     errors = []
     for kernel, ridge in ((kernels.RBF(np.sqrt(count)), 1e-8), (kernels.Linear() + 1.0, 1e-8)):
-        model = KRLS(kernel, threshold=1e-8, ridge=ridge, max_size=300)
+        model = KRLS(kernel, threshold=1e-8, ridge=ridge)
         model.learn_many(rows[:split], targets[:split])
         errors.append(float(np.mean((model.predict_many(rows[split:]) - targets[split:]) ** 2)))
     unit = changes / float(values.var())

@@ -19,7 +19,6 @@ from .structure import Transform
 
 # Values that experts look back on; the seasonal recursions remember more in their terms.
 WINDOW = 3000
-MARGIN = 0.5
 NEAR, FAR = (1, 2, 3, 4), tuple(range(1, 14))
 SPREAD_RATE = 0.05
 
@@ -73,7 +72,7 @@ class Pool:
     """The experts; `first` are the values that their scales and first states are taken from."""
 
     def __init__(self, structure: Structure, first: Vector, exogenous: int) -> None:
-        self.structure = structure
+        self.structure, self.first = structure, first
         season = structure.season
         spreads = autoregression.spreads(first, season)
         lags = autoregression.choose_lags(len(first), season)
@@ -94,8 +93,9 @@ class Pool:
         self._count = 0
         self.names = [*FAMILIES, *self._plain.names, *(self._adjusted.names if self._adjusted else [])]
         self.names += [expert.embedding.name for expert in self._kernels]
-        self.names += ["seasonal naive", "seasonal naive with drift"] if structure.seasons else ["naive"]
-        self.names += ["drift"]
+        naive = ["seasonal naive", "seasonal naive with drift"] if structure.seasons else ["naive"]
+        self.names += [*naive, "drift"]
+        self._naive = len(naive) + 1
 
     @property
     def history(self) -> Vector:
@@ -151,12 +151,35 @@ class Pool:
         slope = (values[-1] - self._start) / max(self._count - 1, 1)
         if self.structure.seasons:
             last = np.resize(values[-season:], horizon)
-            change = float((values[-season:] - values[-2 * season : -season]).mean()) if len(values) >= 2 * season else 0.0
+            known = len(values) >= 2 * season
+            change = float((values[-season:] - values[-2 * season : -season]).mean()) if known else 0.0
             rows += [last, last + change * (1 + (steps - 1) // season)]
         else:
             rows.append(np.full(horizon, values[-1]))
         rows.append(values[-1] + slope * steps)
         return np.array(rows)
+
+    def with_late(self, rows: Matrix, length: int) -> Matrix:
+        """Trial forecasts of the last values, with those of the experts that needed features known only now.
+
+        These are asked now, from the series as it was then. That they have learned the values meanwhile is a small
+        advantage: one sample of many.
+        """
+        values, adjusted = self._table[:2, : self._size]
+        features = self._table[2:, : self._size].T
+        rows = rows.copy()
+        for name, expert in zip(self.names[-len(self._kernels) - self._naive : -self._naive], self._kernels):
+            if expert.embedding.exogenous:
+                series, terms = (adjusted, values - adjusted) if expert.embedding.adjusted else (values, 0.0 * values)
+                ahead = expert.forecast(series[:-length], length, features[-length:])
+                rows[self.names.index(name)] = ahead + terms[-length:]
+        return rows
+
+    def relevance(self) -> dict[int, float]:
+        """How much each lag matters to the autoregressions of the series."""
+        sizes = self._plain.sizes()
+        total = sum(sizes.values()) or 1.0
+        return {lag: size / total for lag, size in sizes.items()}
 
     def get_state(self) -> dict[str, Any]:
         """For a checkpoint."""
