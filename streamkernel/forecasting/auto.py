@@ -186,9 +186,11 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         if self._given is not None:
             log = needs_log(values, self._given[0] if self._given else 1)
             return Structure(Transform.of(values, log and not deterministic), self._given, deterministic)
-        log = needs_log(values, 1) and not deterministic
+        if deterministic:
+            return Structure(Transform.of(values, log=False), (), deterministic)
+        log = needs_log(values, 1)
         seasons = find_seasons(np.log(values) if log else values)
-        if seasons and not deterministic and needs_log(values, seasons[0]) != log:
+        if seasons and needs_log(values, seasons[0]) != log:
             log = not log
             seasons = find_seasons(np.log(values) if log else values) or seasons
         return Structure(Transform.of(values, log), seasons, deterministic)

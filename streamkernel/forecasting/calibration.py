@@ -21,9 +21,9 @@ LEVEL = 0.9
 # degrees of freedom, as the scale is not known well.
 SCORES = 200
 FIRST_SCORES = (0.1, 0.3, 0.5, 0.7, 1.0, 1.3, 1.7, 2.3)
-ADAPTATION = 0.02
+ADAPTATION = 0.1
 MISS_RANGE = (0.02, 0.3)
-SLOWEST = 0.02
+SLOWEST = 0.05
 
 
 class Calibration:

@@ -18,7 +18,7 @@ WINDOW, FEWEST, HELD_OUT = 400, 100, 0.2
 EMBEDDINGS = (3, 8)
 # Squared errors in units of the variance of the series' changes: below the first it is a law; below the second it is if
 # a straight line on the same values errs this many times as much.
-SURE, LIKELY, BETTER = 1e-4, 1e-2, 30.0
+SURE, LIKELY, BETTER = 1e-3, 1e-2, 30.0
 
 
 def is_deterministic(values: Vector) -> bool:

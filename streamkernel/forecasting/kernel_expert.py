@@ -39,12 +39,15 @@ class Embedding(NamedTuple):
     curved: bool = True
     exogenous: bool = False
     """Whether it sees the features given beside the series."""
+    exact: bool = False
+    """Whether it is for series without noise."""
 
     def learner(self, features: int) -> KRLS:
         """A fresh one."""
-        line = self.linear * kernels.Linear() + 1.0
-        kernel: Any = kernels.RBF(self.width * math.sqrt(features)) if self.curved else None
-        kernel = line if kernel is None else (kernel + line if self.linear else kernel)
+        parts: list[kernels.Kernel] = [kernels.RBF(self.width * math.sqrt(features))] if self.curved else []
+        if self.linear:
+            parts.append(self.linear * kernels.Linear() + 1.0)
+        kernel = parts[0] if len(parts) == 1 else parts[0] + parts[1]
         return KRLS(kernel, self.threshold, self.ridge, max_size=self.max_size)
 
 
@@ -60,6 +63,7 @@ class KernelExpert:
         self._count, self._next = 0, FIRST_SIZE
         self._units = np.array([0.0, 1.0, 0.0, 1.0])
         self._scales: Matrix = np.zeros((2, 0))
+        self.retired = False
 
     def _sample(self, series: Vector, end: int) -> tuple[Vector, float]:
         """The features of the value at `end`, and what is added to the prediction."""
@@ -82,7 +86,7 @@ class KernelExpert:
     def learn(self, series: Vector, exogenous: Matrix) -> None:
         """Take in the last value of the series; `exogenous` has the features of each of its times."""
         end = len(series) - 1
-        if end < self.reach:
+        if end < self.reach or self.retired:
             return
         self._count += 1
         if self._count >= self._next:
@@ -111,7 +115,7 @@ class KernelExpert:
 
     def forecast(self, series: Vector, horizon: int, exogenous: Matrix) -> Vector:
         """The next values, each from those before it."""
-        if self._model is None or len(series) <= self.reach:
+        if self._model is None or self.retired or len(series) <= self.reach:
             return np.full(horizon, series[-1])
         low, high = float(series.min()), float(series.max())
         low, high = low - MARGIN * (high - low), high + MARGIN * (high - low)
@@ -129,15 +133,14 @@ class KernelExpert:
             values.append(min(max(mean + values[-1] if relative else mean, low), high))
         return np.array(values[-horizon:])
 
-    @property
-    def size(self) -> int:
-        """Points in the dictionary."""
-        return 0 if self._model is None else self._model.size
+    def retire(self) -> None:
+        """Learn no more: the last value stands for the forecast."""
+        self.retired, self._model = True, None
 
     def get_state(self) -> list[Any]:
         """For a checkpoint."""
-        return [self._model, self._count, self._next, self._units, self._scales]
+        return [self._model, self._count, self._next, self._units, self._scales, self.retired]
 
     def set_state(self, state: list[Any]) -> None:
         """From a checkpoint."""
-        self._model, self._count, self._next, self._units, self._scales = state
+        self._model, self._count, self._next, self._units, self._scales, self.retired = state

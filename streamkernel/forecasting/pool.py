@@ -59,13 +59,16 @@ def embeddings(structure: Structure, exogenous: bool) -> list[Embedding]:
 # Strides and numbers of values from which a series without noise is continued. Short strides are best for the next
 # value; with longer ones errors grow more slowly when the forecast is iterated.
 EXACT = ((1, 3), (1, 12), (2, 8), (3, 8), (4, 8))
+EXACT_SIZE = 400
 
 
 def exact(stride: int, count: int) -> Embedding:
     """A kernel expert for a series without noise."""
     delays = tuple(stride * k for k in range(1, count + 1))
     name = f"exact kernel on {count} values {stride} apart"
-    return Embedding(name, delays, ridge=1e-10, width=1.0, threshold=1e-9, max_size=400, linear=0.0)
+    return Embedding(
+        name, delays, ridge=1e-10, width=1.0, threshold=1e-9, max_size=EXACT_SIZE, linear=0.0, exact=True
+    )
 
 
 class Pool:
@@ -174,6 +177,12 @@ class Pool:
                 ahead = expert.forecast(series[:-length], length, features[-length:])
                 rows[self.names.index(name)] = ahead + terms[-length:]
         return rows
+
+    def retire(self, useless: list[str]) -> None:
+        """Let kernel experts for series without noise that are of no use rest: they are the expensive ones."""
+        for expert in self._kernels:
+            if expert.embedding.name in useless and expert.embedding.exact:
+                expert.retire()
 
     def relevance(self) -> dict[int, float]:
         """How much each lag matters to the autoregressions of the series."""

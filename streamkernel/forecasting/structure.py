@@ -22,6 +22,8 @@ LONGEST_SEASON = 400
 # The share of the squares that a season must take off, growing for short windows; a shorter season is preferred if it
 # takes off this part of what the best one does.
 SEASON_SHARE, SHARE_SAMPLES, AS_GOOD = 0.1, 8.0, 0.8
+# Short seasons must take off this many times what their neighbors do.
+SHORT_SEASON, OUTSTANDING = 6, 1.5
 # A further season must take off this share of what the first one leaves.
 FURTHER_SHARE = 0.1
 # The logarithm is taken where the spread grows with this power of the level or more.
@@ -92,6 +94,11 @@ def _strongest(changes: Vector, share: float, shortest: int = 2, multiple: int =
     if not candidates or not changes.var() > 0.0:
         return None
     shares = np.array([_share(changes, m) for m in candidates])
+    if multiple == 1:  # a smooth series repeats its changes at every short distance: a season stands out
+        for i, m in enumerate(candidates):
+            if m <= SHORT_SEASON:
+                beside = [_share(changes, m - 1) if m > 2 else 0.0, _share(changes, m + 1)]
+                shares[i] = shares[i] if shares[i] > OUTSTANDING * max(beside) else 0.0
     needed = share + SHARE_SAMPLES / len(changes)
     best = float(shares.max())
     if not best >= needed:

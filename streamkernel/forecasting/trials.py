@@ -22,6 +22,8 @@ from .structure import Transform
 SHORTEST, LONGEST, LONGEST_EXACT, UNDER_WAY = 8, 60, 128, 6
 # Values after the first season before the first trial.
 WAIT = 3
+# How often it is asked which experts for series without noise are of use.
+REVIEW = 300
 # A level shift: this many values in a row lie to one side of their forecast by more than this many scales of its error,
 # and by about the same.
 SHIFT_LENGTH, SHIFT_ERROR, SHIFT_LIKENESS = 4, 4.0, 0.6
@@ -62,6 +64,9 @@ class Trials:
         if self.features:
             self._judge_late()
         self._close()
+        if self.structure.deterministic and self._time % REVIEW == 0:
+            weights = self.record.weights()
+            self.pool.retire([name for name, row in zip(self.pool.names, weights) if not row.any()])
         if self._time > self.structure.season + WAIT:
             horizon = self.horizon if self._time % self._pace == 0 else 1
             rows = self.pool.forecast(horizon, np.tile(row, (horizon, 1)))
