@@ -128,7 +128,7 @@ def geometric(values: Sequence[float]) -> float:
 
 
 def report(rows: list[list[Any]]) -> None:
-    """Print a line for each series, and the means of every method over all of them and over the half not designed on."""
+    """Print a line for each series, and the means of every method over all of them and over each half."""
     methods = list(dict.fromkeys(row[2] for row in rows))
     names = list(dict.fromkeys(row[0] for row in rows))
     found = {(row[0], row[2], row[4] > 1): row for row in rows}

@@ -99,7 +99,9 @@ def chosen(make: Callable[..., Any], grid: dict[str, Sequence[Any]]) -> Callable
         values, horizon = series.values.tolist(), series.horizon
         first = origins(len(values), horizon, series.most_origins)
         third = len(values) // 3
-        trials = sorted({round(i) for i in np.linspace(third, 2 * third - horizon, CHOOSING)} if third > horizon else [])
+        trials = sorted(
+            {round(i) for i in np.linspace(third, 2 * third - horizon, CHOOSING)} if third > horizon else []
+        )
         began = time.process_time()
         best, least = None, math.inf
         for setting in itertools.product(*grid.values()):

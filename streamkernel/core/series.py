@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .jit import jit, part
-from .types import Matrix, Vector
+from .types import Indices, Matrix, Vector
 
 # Rows of the settings' table.
 ALPHA, BETA, PHI, GAIN = 0, 1, 2, 3
@@ -18,7 +18,7 @@ def smooth(
     level: Vector,
     trend: Vector,
     seasonal: Matrix,
-    periods: Vector,
+    periods: Indices,
     squares: Vector,
     value: float,
     limit: float,
@@ -49,7 +49,7 @@ def smooth(
 
 
 @jit
-def setting_weights(squares: Vector, groups: Vector, count: int, weight: float) -> Matrix:
+def setting_weights(squares: Vector, groups: Indices, count: int, weight: float) -> Matrix:
     """Weights of the settings by the likelihood of their errors: within each group, and in the last row among all.
 
     Requires: `groups` has the number of each setting's group, below `count`; `weight` is how many errors were summed.
@@ -77,7 +77,7 @@ def smooth_ahead(
     level: Vector,
     trend: Vector,
     seasonal: Matrix,
-    periods: Vector,
+    periods: Indices,
     horizon: int,
     time: int,
 ) -> Matrix:
@@ -124,7 +124,7 @@ def regress(
     values: Vector,
     orders: Matrix,
     units: Vector,
-    lags: Vector,
+    lags: Indices,
     season: int,
     coefficients: Matrix,
     covariance: Matrix,
@@ -172,7 +172,7 @@ def regress(
 
 @jit
 def regress_ahead(
-    values: Vector, orders: Matrix, units: Vector, lags: Vector, season: int, coefficients: Matrix, horizon: int
+    values: Vector, orders: Matrix, units: Vector, lags: Indices, season: int, coefficients: Matrix, horizon: int
 ) -> Matrix:
     """Iterated forecasts of every autoregression, one in a row, within the range of the values and half of it more."""
     known, size = values.shape[0], coefficients.shape[1]
@@ -205,7 +205,14 @@ def regress_ahead(
 
 @jit
 def record(
-    losses: Matrix, counts: Vector, bands: Vector, sizes: Vector, steps: Vector, errors: Matrix, discount: float, largest: float
+    losses: Matrix,
+    counts: Vector,
+    bands: Indices,
+    sizes: Vector,
+    steps: Indices,
+    errors: Matrix,
+    discount: float,
+    largest: float,
 ) -> None:
     """Add squared errors, in units of the experts' mean one at that step, to the discounted sums of their band.
 
@@ -228,7 +235,7 @@ def record(
 
 
 @jit
-def quantiles(scores: Matrix, counts: Vector, levels: Vector) -> Vector:
+def quantiles(scores: Matrix, counts: Indices, levels: Vector) -> Vector:
     """A quantile of each row's first entries, between neighboring ones by a straight line."""
     found = np.empty(levels.shape[0])
     for b in range(levels.shape[0]):
@@ -241,7 +248,7 @@ def quantiles(scores: Matrix, counts: Vector, levels: Vector) -> Vector:
 
 
 @jit
-def error_scales(squares: Vector, counts: Vector, bands: Vector) -> Vector:
+def error_scales(squares: Vector, counts: Vector, bands: Indices) -> Vector:
     """σ_h from the mean squares h steps ahead: half their own, half a straight line over the band; never falling.
 
     Ensures: steps of which no error is known yet err like a random walk.
@@ -281,11 +288,11 @@ def error_scales(squares: Vector, counts: Vector, bands: Vector) -> Vector:
 def calibrate(
     squares: Vector,
     counts: Vector,
-    bands: Vector,
+    bands: Indices,
     scores: Matrix,
-    written: Vector,
+    written: Indices,
     misses: Vector,
-    steps: Vector,
+    steps: Indices,
     errors: Vector,
     target: float,
     rate: float,

@@ -8,3 +8,4 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 Program = NDArray[np.int64]
+Indices = NDArray[np.int64]

@@ -40,13 +40,14 @@ FEWEST_BEFORE_SHIFT = 30
 class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
     """A forecaster without parameters.
 
-    It takes a series as it comes, value by value: of any level and scale, with trend, seasons, gaps (None or NaN), level
-    shifts, zeros and negative values. From a window it finds whether the logarithm steadies the spread, and one or two
-    seasons, again as the series grows. Simple experts (naive, drift, exponential smoothing, linear autoregressions of the
-    series, of its differences and of what is left without its seasons) and kernel learners forecast on trial all along, and
-    are mixed by how they did: the weights for the next step are others than those for a season ahead. A series that
-    follows from its past without noise, as chaotic ones do, is noticed and continued by kernel learners without ridge.
-    Intervals come from the mixture's own errors at each distance, and are kept right online.
+    It takes a series as it comes, value by value: of any level and scale, with trend, seasons, gaps (None or NaN),
+    level shifts, zeros and negative values. From a window it finds whether the logarithm steadies the spread, and one
+    or two seasons, again as the series grows. Simple experts (naive, drift, exponential smoothing, linear
+    autoregressions of the series, of its differences and of what is left without its seasons) and kernel learners
+    forecast on trial all along, and are mixed by how they did: the weights for the next step are others than those for
+    a season ahead. A series that follows from its past without noise, as chaotic ones do, is noticed and continued by
+    kernel learners nearly without ridge. Intervals come from the mixture's own errors at each distance, and adapt
+    online.
 
     A step takes less than a millisecond on average; one at which the structure changes takes longer.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core import series
-from ..core.types import Matrix, Vector
+from ..core.types import Indices, Matrix, Vector
 from .mixing import bands
 
 LEVEL = 0.9
@@ -39,7 +39,7 @@ class Calibration:
         self._written = np.full(count, len(FIRST_SCORES))
         self._misses = np.full(count, 1.0 - LEVEL)
 
-    def update(self, steps: Vector, errors: Vector) -> None:
+    def update(self, steps: Indices, errors: Vector) -> None:
         """Take in the errors of forecasts made so many steps before, 0 for the next value."""
         series.calibrate(
             self._squares,

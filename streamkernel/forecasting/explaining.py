@@ -35,8 +35,7 @@ def text(model: AutoKernelForecaster) -> str:
         "Lags by relevance: " + ", ".join(f"{lag} ({relevance[lag]:.2g})" for lag in lags) + ".",
         *([f"Features: {', '.join(model._columns.names)}."] if model._columns.names else []),
         f"Examined last at value {model._examined}.",
-        f"Level shifts: {len(model._shifts)}"
-        + (f", last at value {model._shifts[-1][0]}." if model._shifts else "."),
+        f"Level shifts: {len(model._shifts)}" + (f", last at value {model._shifts[-1][0]}." if model._shifts else "."),
         *([f"Gaps, for which the forecast stands: {model._gaps}."] if model._gaps else []),
         f"Experts by weight, one step and {model._trials.horizon} steps ahead:",
     ]
@@ -45,9 +44,7 @@ def text(model: AutoKernelForecaster) -> str:
     return "\n".join(lines)
 
 
-def plot(
-    model: AutoKernelForecaster, horizon: int | None, xs: Iterable[Mapping[Feature, Any]] | None, ax: Any
-) -> Any:
+def plot(model: AutoKernelForecaster, horizon: int | None, xs: Iterable[Mapping[Feature, Any]] | None, ax: Any) -> Any:
     """The newest values, the forecast and its bands."""
     try:
         from matplotlib import pyplot

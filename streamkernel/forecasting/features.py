@@ -1,7 +1,7 @@
 """Exogenous features and calendars as columns of numbers.
 
-A date becomes the phases of the day (if it has a time), of the week and of the year, and whether it is a weekend; a word
-becomes a column of its own; a gap is the column's mean so far.
+A date becomes the phases of the day (if it has a time), of the week and of the year, and whether it is a weekend; a
+word becomes a column of its own; a gap is the column's mean so far.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Embedding(NamedTuple):
         """A fresh one."""
         parts: list[kernels.Kernel] = [kernels.RBF(self.width * math.sqrt(features))] if self.curved else []
         if self.linear:
-            parts.append(self.linear * kernels.Linear() + 1.0)
+            parts.append(kernels.Constant(self.linear) * kernels.Linear() + kernels.Constant(1.0))
         kernel = parts[0] if len(parts) == 1 else parts[0] + parts[1]
         return KRLS(kernel, self.threshold, self.ridge, max_size=self.max_size)
 

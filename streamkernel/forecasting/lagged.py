@@ -127,7 +127,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         conformal = _final(model) if isinstance(_final(model), AdaptiveConformal) else None
         if conformal is not None and conformal.level != confidence_level:
             raise ValueError(
-                f"confidence_level must be the level of the AdaptiveConformal, {conformal.level}, got {confidence_level}"
+                f"confidence_level must be that of the AdaptiveConformal, {conformal.level}, got {confidence_level}"
             )
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
             raise ValueError(f"seed must be a whole number >= 0 or None, got {seed!r}")
@@ -205,8 +205,8 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             spread = math.sqrt(max(self._square_sum / count - mean**2, 0.0))
             if abs(mean) > FARTHEST or spread > FARTHEST or 0.0 < spread < 1.0 / FARTHEST:
                 warnings.warn(
-                    f"the values have mean {mean:.3g} and standard deviation {spread:.3g}, but the default kernel expects "
-                    "about 0 and 1: scale the series, choose a kernel, or use AutoKernelForecaster",
+                    f"the values have mean {mean:.3g} and standard deviation {spread:.3g}, but the default kernel "
+                    "expects about 0 and 1: scale the series, choose a kernel, or use AutoKernelForecaster",
                     stacklevel=3,
                 )
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core import series
-from ..core.types import Matrix, Vector
+from ..core.types import Indices, Matrix
 
 DISCOUNT, POWER = 0.98, 5.0
 # Every expert begins as if it had this many trials like the average.
@@ -23,7 +23,7 @@ LEAST_SHARE = 1.0
 LARGEST_LOSS = 16.0
 
 
-def bands(horizon: int) -> Vector:
+def bands(horizon: int) -> Indices:
     """The band of every step: 1, 2–3, 4–7, 8–15, ..."""
     return np.floor(np.log2(np.arange(1, horizon + 1))).astype(np.int64)
 
@@ -39,7 +39,7 @@ class Record:
         self._first = np.full(count, FIRST_RECORD)
         self._sizes = np.bincount(self._bands, minlength=count).astype(np.float64)
 
-    def update(self, steps: Vector, errors: Matrix) -> None:
+    def update(self, steps: Indices, errors: Matrix) -> None:
         """Take in the errors of all experts (in rows) at these steps ahead, 0 the next one."""
         before = self._counts.copy()
         series.record(self._losses, self._counts, self._bands, self._sizes, steps, errors, DISCOUNT, LARGEST_LOSS)

@@ -66,9 +66,7 @@ def exact(stride: int, count: int) -> Embedding:
     """A kernel expert for a series without noise."""
     delays = tuple(stride * k for k in range(1, count + 1))
     name = f"exact kernel on {count} values {stride} apart"
-    return Embedding(
-        name, delays, ridge=1e-10, width=1.0, threshold=1e-9, max_size=EXACT_SIZE, linear=0.0, exact=True
-    )
+    return Embedding(name, delays, ridge=1e-10, width=1.0, threshold=1e-9, max_size=EXACT_SIZE, linear=0.0, exact=True)
 
 
 class Pool:

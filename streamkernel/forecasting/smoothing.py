@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..core import series
-from ..core.types import Matrix, Vector
+from ..core.types import Indices, Matrix, Vector
 
 LEVELS = (0.02, 0.1, 0.25, 0.5, 0.8)
 SEASONALS = (0.03, 0.15, 0.4)
@@ -61,7 +61,7 @@ class Smoothing:
         self._weight = DISCOUNT * self._weight + 1.0
         self._time += 1
 
-    def _state(self) -> tuple[Vector, Vector, Matrix, Vector]:
+    def _state(self) -> tuple[Vector, Vector, Matrix, Indices]:
         return self._level, self._trend, self._seasonal, self._periods
 
     def skip(self) -> None:

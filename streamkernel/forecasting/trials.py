@@ -30,9 +30,9 @@ SHIFT_LENGTH, SHIFT_ERROR, SHIFT_LIKENESS = 4, 4.0, 0.6
 
 
 class Trial(NamedTuple):
-    """Forecasts made when `count` values were known."""
+    """Forecasts made when `origin` values were known."""
 
-    count: int
+    origin: int
     rows: Matrix
     """One expert in a row."""
     mixed: Vector
@@ -79,16 +79,16 @@ class Trials:
         return row
 
     def _close(self) -> None:
-        while self._open and self._time - self._open[0].count >= len(self._open[0].mixed):
+        while self._open and self._time - self._open[0].origin >= len(self._open[0].mixed):
             self._open.popleft()
-        if any(self._time - trial.count >= len(trial.mixed) for trial in self._open):
-            self._open = deque(trial for trial in self._open if self._time - trial.count < len(trial.mixed))
+        if any(self._time - trial.origin >= len(trial.mixed) for trial in self._open):
+            self._open = deque(trial for trial in self._open if self._time - trial.origin < len(trial.mixed))
 
     def _judge(self, value: float) -> None:
         """By the errors of the newest value, of all trials that reach it."""
-        due = [(self._time - trial.count, trial) for trial in self._open]
+        due = [(self._time - trial.origin, trial) for trial in self._open]
         if due:
-            steps = np.array([ahead for ahead, _ in due])
+            steps = np.array([ahead for ahead, _ in due], dtype=np.int64)
             rows = np.array([trial.rows[:, ahead] for ahead, trial in due]).T
             self.record.update(steps, rows - value)
             self.calibration.update(steps, np.array([trial.mixed[ahead] for ahead, trial in due]) - value)
@@ -97,7 +97,7 @@ class Trials:
         """By whole trials, once the features of all their steps are known, for which experts are asked now."""
         for trial in self._open:
             length = len(trial.mixed)
-            if self._time - trial.count == length:
+            if self._time - trial.origin == length:
                 rows = self.pool.with_late(trial.rows, length)
                 truth, steps = self.pool.history[-length:], np.arange(length)
                 mixed = self._mix(rows)
@@ -123,7 +123,7 @@ class Trials:
     def shift(self) -> tuple[float, int] | None:
         """The size of a level shift in the newest values, scaled, and their number; None if there is none."""
         for trial in self._open:
-            if self._time - trial.count == SHIFT_LENGTH:
+            if self._time - trial.origin == SHIFT_LENGTH:
                 errors = self.pool.history[-SHIFT_LENGTH:] - trial.mixed[:SHIFT_LENGTH]
                 scores = errors / np.maximum(self.calibration.scales()[:SHIFT_LENGTH], 1e-12)
                 sizes = np.abs(errors)
