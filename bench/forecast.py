@@ -6,7 +6,8 @@ parameters from a small grid on the second third; AutoKernelForecaster learns ev
 at the same origins. MASE is in units of the seasonal naive error before the first origin. Intervals are of 90 %; the
 interval score has the same unit. Coverage of AutoKernelForecaster is also given over every origin of the last third.
 
-    python -m bench.forecast [--quick] [--json] [--out FOLDER] [--series NAME] [--set design|held-out] [--only auto]
+    python -m bench.forecast [--quick] [--json] [--out FOLDER] [--series NAME] [--set design|held-out]
+                             [--only auto] [--cached]
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--series", action="append", choices=list(SERIES), help="one series; may be repeated")
     parser.add_argument("--set", choices=("design", "held-out"), help="one half of the series")
     parser.add_argument("--only", choices=("auto",), help="take the rivals from the stored results")
+    parser.add_argument("--cached", action="store_true", help="leave out what no rival has forecast yet")
     parser.add_argument("--out", default="bench/results", help="folder for the CSV file (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the tables")
     args = parser.parse_args(arguments)
@@ -101,7 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in progress(names, "series"):
         if not args.only:
             for method in rivals:
-                rows += rows_of(name, method, forecast_rivals.forecasts(name, method))
+                if not args.cached or forecast_rivals.cached(name, method) is not None:
+                    rows += rows_of(name, method, forecast_rivals.forecasts(name, method))
         rows += rows_of(name, AUTO, automatic(SERIES[name]))
         rows += rows_of(name, f"{AUTO}, every origin", automatic(SERIES[name], every=True), every=True)
     write_csv(path, HEADERS, rows)
@@ -137,7 +140,7 @@ def report(rows: list[list[Any]]) -> None:
         shown = [m for m in methods if "every" not in m]
         lines = []
         for name in names:
-            line = [found[name, method, season][5] for method in shown]
+            line = [found[name, method, season][5] if (name, method, season) in found else None for method in shown]
             rivals = [v for v, m in zip(line, shown) if not m.startswith(AUTO) and v is not None and np.isfinite(v)]
             ratio = line[shown.index(AUTO)] / min(rivals) if rivals else None
             lines.append([name, *line, ratio])
@@ -158,9 +161,14 @@ def report(rows: list[list[Any]]) -> None:
                     float(np.mean([0.86 <= c <= 0.94 for c in covered])) if covered else None,
                     float(np.mean([row[7] for row in group])) if covered else None,
                 ]
-            summary.append([*line, sum(row[8] for row in chosen) / 2.0])
+            ours = [row for row in rows if row[2] == AUTO and row[0] in {other[0] for other in chosen}]
+            same = [geometric([row[5] for row in ours if (row[4] > 1) == season]) for season in (False, True)]
+            seconds = [sum(row[8] for row in group) / 2.0 for group in (chosen, ours)]
+            summary.append([*line[:2], len(chosen) // 2, *line[2:], *same, *seconds])
     columns = [f"{c}, {h}" for h in ("1", "season") for c in ("MASE", "coverage", "86-94 %", "interval score")]
-    print(table(["set", "method", *columns, "seconds"], summary))
+    ours = ["our MASE, 1", "our MASE, season"]
+    print("Means by method, and ours on the same series:")
+    print(table(["set", "method", "series", *columns, *ours, "seconds", "our seconds"], summary))
 
 
 if __name__ == "__main__":

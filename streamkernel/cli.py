@@ -231,19 +231,121 @@ def run(arguments: argparse.Namespace) -> int:
 
 def forecast(arguments: argparse.Namespace) -> int:
     """Learn a series and forecast what follows, with intervals, after a check on its own end."""
+    from .forecasting import report
+
+    chosen = [getattr(arguments, name) for name in ("lags", "kernel", "threshold", "ridge", "forgetting", "max_size")]
+    if any(option is not None for option in chosen) or arguments.model is not None:
+        arguments.model = arguments.model or "krls"
+        return _forecast_lagged(arguments)
+    features = _names(arguments.features) or []
+    try:
+        rows = list(progress(_text_records(arguments.file), arguments.file))
+        if not rows:
+            raise ValueError("no rows")
+        outcomes = {}
+        for group, part in report.groups_of(rows, arguments.group).items():
+            past = report.past_of(part, arguments.column, features)
+            outcomes[group] = (
+                past,
+                report.forecast_series(
+                    past, arguments.horizon, arguments.season, arguments.level, arguments.backtest, progress
+                ),
+            )
+    except ValueError as error:
+        raise CommandError(f"{arguments.file}: {error}") from error
+    plot = _plot_forecasts(outcomes, arguments.plot) if arguments.plot else None
+    if arguments.save:
+        if arguments.group:
+            raise CommandError("--save writes one model: leave --group out")
+        ((_, outcome),) = outcomes.values()
+        _save(outcome.model, arguments.save)
+    if arguments.json:
+        shown = [_forecast_record(group, past, outcome, plot) for group, (past, outcome) in outcomes.items()]
+        print(json.dumps(shown if arguments.group else shown[0]))
+        return OK
+    for group, (past, outcome) in outcomes.items():
+        _print_forecast(group, past, outcome)
+    if plot:
+        print(f"\nplot: {plot}")
+    return OK
+
+
+def _forecast_record(group: str | None, past: Any, outcome: Any, plot: str | None) -> dict[str, Any]:
+    backtest = outcome.backtest
+    return {
+        **({} if group is None else {"group": group}),
+        "values": len(past.values),
+        "seasons": list(outcome.model.seasons),
+        "rmse": None if backtest is None else backtest.rmse,
+        "naive_rmse": None if backtest is None else backtest.naive_rmse,
+        "coverage": None if backtest is None else backtest.coverage,
+        "forecast": outcome.steps,
+        "plot": plot,
+    }
+
+
+def _print_forecast(group: str | None, past: Any, outcome: Any) -> None:
+    model, backtest = outcome.model, outcome.backtest
+    season = " and ".join(map(str, model.seasons))
+    print(f"{'' if group is None else f'{group}: '}{len(past.values)} values, season {season or 'none'}.")
+    if backtest is not None:
+        print(
+            f"{len(backtest.origins)} forecasts of its own end had RMSE {backtest.rmse:.6g} "
+            f"(naive: {backtest.naive_rmse:.6g}); {backtest.coverage:.0%} of the values were in their intervals."
+        )
+    print(f"What follows, with {model.confidence_level:.0%} intervals:\n")
+    rows = [[str(s["step"]), *(_shown(s[k]) for k in ("mean", "lower", "upper"))] for s in outcome.steps]
+    print(table(["step", "forecast", "lower", "upper"], rows) + "\n")
+
+
+def _plot_forecasts(outcomes: dict[str | None, Any], path: str) -> str:
+    from .forecasting import report
+
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(
+        len(outcomes), 1, figsize=(9, 4 * len(outcomes)), constrained_layout=True, squeeze=False
+    )
+    for (group, (past, outcome)), ax in zip(outcomes.items(), axes[:, 0]):
+        report.draw(outcome, past.values, ax, PLOTTED_ROWS)
+        ax.set(title=group)
+    return _save_figure(figure, path)
+
+
+def _text_records(path: str) -> Iterator[dict[str, Any]]:
+    """Rows of a file as they stand there, empty ones included."""
+    from .forecasting import report
+
+    if path.endswith((".parquet", ".pq")):
+        yield from _parquet_records(path)
+        return
+    try:
+        with contextlib.nullcontext(sys.stdin) if path == "-" else open(path, newline="", encoding="utf-8") as file:
+            yield from report.text_rows(file)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CommandError(f"cannot read {path}: {error}") from error
+
+
+def _forecast_lagged(arguments: argparse.Namespace) -> int:
+    """The forecast with a model, its parameters and its lags given."""
     from .forecasting import KernelForecaster
 
     values = [y for _, y in progress(read_rows(arguments.file, arguments.column, []), arguments.file)]
-    horizon, lags = arguments.horizon, arguments.lags
-    if len(values) <= lags * arguments.stride + horizon:
-        needed = lags * arguments.stride + horizon + 1
+    horizon, lags = arguments.horizon or 10, arguments.lags or 10
+    reach = (lags if isinstance(lags, int) else max(lags)) * arguments.stride
+    if len(values) <= reach + horizon:
+        needed = reach + horizon + 1
         raise CommandError(
             f"{arguments.file}: {len(values)} values; {needed} are needed for these lags and this horizon"
         )
 
     def learned(series: Sequence[float]) -> KernelForecaster:
         model = KernelForecaster(
-            build_model(arguments), lags, arguments.stride, rollout=arguments.rollout, seed=arguments.seed
+            build_model(arguments),
+            lags,
+            arguments.stride,
+            rollout=arguments.rollout,
+            confidence_level=arguments.level,
+            seed=arguments.seed,
         )
         try:
             model.learn_series(progress(series, "learning", len(series)))
@@ -415,7 +517,7 @@ def _read_bytes(path: str) -> bytes:
         raise CommandError(f"cannot read {path}: {error}") from error
 
 
-def _save(session: Session, path: str | None) -> None:
+def _save(session: Any, path: str | None) -> None:
     """Write a checkpoint; a reader sees the old one or the new one, never a part."""
     if path is None:
         return
@@ -566,14 +668,25 @@ def build_parser() -> argparse.ArgumentParser:
 
     added = command("forecast", forecast, "Learn a series, one column of a file, and forecast what follows.")
     added.add_argument("file", metavar="FILE", help="a .csv or .parquet file, or - for CSV on standard input")
-    added.add_argument("--column", required=True, metavar="COLUMN", help="the series, oldest value first")
-    added.add_argument("--horizon", type=_positive, default=10, help="steps to forecast (default %(default)s)")
-    added.add_argument("--lags", type=_positive, default=10, help="past values that a step sees (default %(default)s)")
+    added.add_argument(
+        "--column", required=True, metavar="COLUMN", help="the series, oldest value first; empty is a gap"
+    )
+    added.add_argument("--horizon", type=_positive, help="steps to forecast (default: one season, or 10)")
+    added.add_argument("--season", type=_positive, help="steps of a season (default: found in the series)")
+    added.add_argument("--level", type=float, default=COVERAGE, help="of the intervals (default %(default)s)")
+    added.add_argument("--backtest", type=int, default=5, help="forecasts of the series' own end (default %(default)s)")
+    added.add_argument(
+        "--features", metavar="A,B,...", help="columns known ahead; rows with an empty series cell are the future"
+    )
+    added.add_argument("--group", metavar="COLUMN", help="forecast the series of every value of this column")
+    added.add_argument("--save", metavar="FILE", help="write the learned forecaster")
+    added.add_argument("--plot", metavar="PNG", help="plot the series, the backtest, the forecast and its intervals")
+    added.add_argument("--lags", type=_lags, metavar="N|A,B,...", help="with a model of your own: past values it sees")
     added.add_argument("--stride", type=_positive, default=1, help="steps between two of them (default %(default)s)")
     added.add_argument("--rollout", type=_positive, default=1, help="also learn from forecasts this many steps deep")
     added.add_argument("--seed", type=int, default=0, help="of the sampled paths (default %(default)s)")
-    added.add_argument("--plot", metavar="PNG", help="plot the series, the forecast and its intervals")
     _model_options(added)
+    added.set_defaults(model=None)
 
     added = command("equalize", equalize, "Simulate a nonlinear channel and recover its symbols.")
     added.add_argument("--symbols", type=_positive, default=5000, help="to decide on (default %(default)s)")
@@ -605,6 +718,11 @@ def _model_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--ridge", type=float, help="regularization: the noise relative to the signal")
     group.add_argument("--forgetting", type=float, help="below 1 follows a function that changes")
     group.add_argument("--max-size", type=_positive, help="the most points in the dictionary")
+
+
+def _lags(text: str) -> int | list[int]:
+    """A number of lags, or several lags."""
+    return [_positive(part) for part in text.split(",")] if "," in text else _positive(text)
 
 
 def _positive(text: str) -> int:

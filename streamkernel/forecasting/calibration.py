@@ -72,7 +72,8 @@ class Calibration:
         beyond = np.arange(1, max(horizon - known, 0) + 1)
         scales = np.concatenate([scales, scales[-1] * np.sqrt(1.0 + beyond / known)])[:horizon]
         band = np.concatenate([self._bands, np.full(len(beyond), self._bands[-1])])[:horizon]
-        return np.array([self._reaches(level)[band] * scales for level in levels])
+        found = np.array([self._reaches(level)[band] * scales for level in levels])
+        return np.maximum.accumulate(found, axis=1)
 
     def get_state(self) -> list[Any]:
         """For a checkpoint."""

@@ -14,32 +14,32 @@ from ..learners import KRLS
 
 # Values that are looked at, the fewest, and the part that is predicted.
 WINDOW, FEWEST, HELD_OUT = 400, 100, 0.2
-# Numbers of past values.
-EMBEDDINGS = (3, 8)
-# Squared errors in units of the variance of the series' changes: below the first it is a law; below the second it is if
-# a straight line on the same values errs this many times as much.
-SURE, LIKELY, BETTER = 1e-3, 1e-2, 30.0
+# Numbers of past values and the steps between them: a smooth series shows its law at longer steps only.
+EMBEDDINGS = ((3, 1), (8, 3))
+# Squared errors in units of the mean square of the series' changes over as many steps: the law's are below the first,
+# and a straight line on the same values errs this many times as much.
+SURE, BETTER = 1e-2, 30.0
 
 
 def is_deterministic(values: Vector) -> bool:
     """Whether the next value is predicted nearly without error, and by a curved function only."""
     values = values[-WINDOW:]
-    changes = float(np.diff(values).var()) if len(values) > 1 else 0.0
-    if len(values) < FEWEST or not changes > 0.0:
+    if len(values) < FEWEST or not np.ptp(values) > 0.0:
         return False
-    return any(_follows(values, changes, count) for count in EMBEDDINGS)
+    return any(_follows(values, count, stride) for count, stride in EMBEDDINGS)
 
 
-def _follows(values: Vector, changes: float, count: int) -> bool:
+def _follows(values: Vector, count: int, stride: int) -> bool:
     scaled = (values - values.mean()) / values.std()
-    rows = np.stack([scaled[count - k : len(scaled) - k] for k in range(1, count + 1)], axis=1)
-    targets = scaled[count:]
+    ends = np.arange(count * stride, len(scaled))
+    rows = scaled[ends[:, None] - stride * np.arange(1, count + 1)]
+    targets = scaled[ends]
     split = len(rows) - int(HELD_OUT * len(rows))
     errors = []
     for kernel, ridge in ((kernels.RBF(np.sqrt(count)), 1e-8), (kernels.Linear() + 1.0, 1e-8)):
         model = KRLS(kernel, threshold=1e-8, ridge=ridge)
         model.learn_many(rows[:split], targets[:split])
         errors.append(float(np.mean((model.predict_many(rows[split:]) - targets[split:]) ** 2)))
-    unit = changes / float(values.var())
-    curved, straight = errors[0] / unit, errors[1] / unit
-    return curved < SURE or (curved < LIKELY and straight > BETTER * curved)
+    curved, straight = errors
+    unit = float(np.mean((scaled[stride:] - scaled[:-stride]) ** 2))
+    return curved < SURE * unit and straight > BETTER * curved

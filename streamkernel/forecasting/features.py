@@ -58,7 +58,7 @@ class FeatureColumns:
             if not self.names:
                 return np.zeros((horizon, 0))
             xs = self._dates_ahead(horizon)
-        rows = [self._row(self._cells(x)) for x in xs]
+        rows = [self._row(self._cells(x or {})) for x in xs]
         if len(rows) != horizon:
             raise ValueError(f"xs must have one entry for each of the {horizon} steps, got {len(rows)}")
         return np.array(rows).reshape(horizon, len(self.names))

@@ -36,6 +36,8 @@ class Trial(NamedTuple):
     rows: Matrix
     """One expert in a row."""
     mixed: Vector
+    scales: Vector
+    """Of the mixture's errors, as far as they tell a level shift."""
 
 
 class Trials:
@@ -70,7 +72,7 @@ class Trials:
         if self._time > self.structure.season + WAIT:
             horizon = self.horizon if self._time % self._pace == 0 else 1
             rows = self.pool.forecast(horizon, np.tile(row, (horizon, 1)))
-            self._open.append(Trial(self._time, rows, self._mix(rows)))
+            self._open.append(Trial(self._time, rows, self._mix(rows), self.calibration.scales()[:SHIFT_LENGTH]))
 
     def _row(self, x: Vector) -> Vector:
         """The columns known when the experts were made; later ones wait for the next examination."""
@@ -124,8 +126,10 @@ class Trials:
         """The size of a level shift in the newest values, scaled, and their number; None if there is none."""
         for trial in self._open:
             if self._time - trial.origin == SHIFT_LENGTH:
-                errors = self.pool.history[-SHIFT_LENGTH:] - trial.mixed[:SHIFT_LENGTH]
-                scores = errors / np.maximum(self.calibration.scales()[:SHIFT_LENGTH], 1e-12)
+                rows = trial.rows[:, :SHIFT_LENGTH]
+                rows = self.pool.with_late(rows, SHIFT_LENGTH) if self.features else rows
+                errors = self.pool.history[-SHIFT_LENGTH:] - self._mix(rows)
+                scores = errors / np.maximum(trial.scales, 1e-12)
                 sizes = np.abs(errors)
                 sided = (scores > SHIFT_ERROR).all() or (scores < -SHIFT_ERROR).all()
                 if sided and sizes.min() > SHIFT_LIKENESS * sizes.max():
