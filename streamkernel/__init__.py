@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentati
     from .conformal import AdaptiveConformal
     from .ensembles import KernelMixture, KernelMixtureClassifier
     from .equalization import KernelEqualizer
-    from .forecasting import KernelForecaster
+    from .forecasting import AutoKernelForecaster, KernelForecaster
 
 __version__ = "0.1.0"
 
@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 _SUBMODULES = ("batch", "datasets", "filters", "metrics", "plotting", "selection")
 _HOMES = {
     "AdaptiveConformal": "conformal",
+    "AutoKernelForecaster": "forecasting",
     "AutoKernelRegressor": "auto",
     "KernelEqualizer": "equalization",
     "KernelForecaster": "forecasting",
@@ -41,6 +42,7 @@ __all__ = [
     "KRLS",
     "KRR",
     "AdaptiveConformal",
+    "AutoKernelForecaster",
     "AutoKernelRegressor",
     "HeteroscedasticKRLS",
     "KernelEqualizer",

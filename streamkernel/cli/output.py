@@ -23,7 +23,7 @@ def progress(items: Iterable[Item], label: str, total: int | None = None) -> Ite
     yield from tqdm(items, desc=label, total=total, disable=not sys.stderr.isatty(), leave=False, file=sys.stderr)
 
 
-def print_json(result: Mapping[str, Any]) -> None:
+def print_json(result: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
     """The result as one line."""
     print(json.dumps(result))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,4 +96,17 @@ def plot_equalizers(points: Sequence[Any], channel: Any, name: str, path: str | 
     middle = points[len(points) // 2].snr
     symbols, observations = channel.at_snr(middle).sequence(plots.MOST_DRAWN)
     plots.plot_constellation(observations, symbols, right, f"observations at {middle:g} dB")
+    return _save_figure(figure, path)
+
+
+def plot_forecasts(outcomes: Mapping[str | None, tuple[Any, Any]], path: str) -> str:
+    """For every group the series, the forecasts of its own end, and what follows."""
+    from ..forecasting import report
+
+    figure, axes = _pyplot().subplots(
+        len(outcomes), 1, figsize=(9, 4 * len(outcomes)), constrained_layout=True, squeeze=False
+    )
+    for (group, (past, outcome)), ax in zip(outcomes.items(), axes[:, 0], strict=True):
+        report.draw(outcome, past.values, ax, PLOTTED_ROWS)
+        ax.set(title=group)
     return _save_figure(figure, path)

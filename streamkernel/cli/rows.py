@@ -54,6 +54,20 @@ def _parquet_records(path: str) -> Iterator[dict[str, Any]]:
         raise CommandError(f"cannot read {path}: {error}") from error
 
 
+def text_records(path: str) -> Iterator[dict[str, Any]]:
+    """Rows of a file as they stand there, empty ones included."""
+    from ..forecasting import report
+
+    if path.endswith((".parquet", ".pq")):
+        yield from _parquet_records(path)
+        return
+    try:
+        with contextlib.nullcontext(sys.stdin) if path == "-" else open(path, newline="", encoding="utf-8") as file:
+            yield from report.text_rows(file)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CommandError(f"cannot read {path}: {error}") from error
+
+
 def column_names(text: str | None) -> list[str] | None:
     """Names between commas; None where nothing was given."""
     return [name.strip() for name in text.split(",")] if text else None

@@ -6,7 +6,7 @@ import os
 import signal
 from typing import Any, Self
 
-from ..checkpoint import CheckpointError, loads
+from ..checkpoint import Checkpointed, CheckpointError, loads
 from ..session import Session
 from .output import CommandError
 
@@ -30,7 +30,7 @@ def _read_bytes(path: str) -> bytes:
         raise CommandError(f"cannot read {path}: {error}") from error
 
 
-def save(session: Session, path: str | None) -> None:
+def save(session: Checkpointed, path: str | None) -> None:
     """Write a checkpoint; a reader sees the old one or the new one, never a part."""
     if path is None:
         return

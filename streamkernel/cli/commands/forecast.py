@@ -1,75 +1,117 @@
-"""A series learned and continued, with intervals."""
+"""A series, or one for every group, learned and continued, with intervals."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from ..options import add_file, add_model, build_model, positive
+from ..lagged_forecast import forecast_lagged
+from ..options import add_file, add_model, positive
 from ..output import OK, CommandError, print_json, progress, shown, table
-from ..plots import plot_forecast
-from ..rows import read_rows
+from ..plots import plot_forecasts
+from ..rows import column_names, text_records
+from ..saving import save
+
+# Options that only a model of one's own has.
+OWN = ("lags", "kernel", "threshold", "ridge", "forgetting", "max_size", "model")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The series, what a step sees of it, and how far to forecast."""
+    """The series, what is known of it, and how far to forecast."""
     add_file(parser)
-    parser.add_argument("--column", required=True, metavar="COLUMN", help="the series, oldest value first")
-    parser.add_argument("--horizon", type=positive, default=10, help="steps to forecast (default %(default)s)")
-    parser.add_argument("--lags", type=positive, default=10, help="past values that a step sees (default %(default)s)")
+    parser.add_argument(
+        "--column", required=True, metavar="COLUMN", help="the series, oldest value first; empty is a gap"
+    )
+    parser.add_argument("--horizon", type=positive, help="steps to forecast (default: one season, or 10)")
+    parser.add_argument("--season", type=positive, help="steps of a season (default: found in the series)")
+    parser.add_argument("--level", type=float, default=0.9, help="of the intervals (default %(default)s)")
+    parser.add_argument("--backtest", type=int, default=5, help="forecasts of its own end (default %(default)s)")
+    parser.add_argument(
+        "--features", metavar="A,B,...", help="columns known ahead; rows with an empty series cell are the future"
+    )
+    parser.add_argument("--group", metavar="COLUMN", help="forecast the series of every value of this column")
+    parser.add_argument("--save", metavar="FILE", help="write the learned forecaster")
+    parser.add_argument("--plot", metavar="PNG", help="plot the series, the backtest, the forecast and its intervals")
+    parser.add_argument("--lags", type=_lags, metavar="N|A,B,...", help="with a model of your own: past values it sees")
     parser.add_argument("--stride", type=positive, default=1, help="steps between two of them (default %(default)s)")
     parser.add_argument("--rollout", type=positive, default=1, help="also learn from forecasts this many steps deep")
     parser.add_argument("--seed", type=int, default=0, help="of the sampled paths (default %(default)s)")
-    parser.add_argument("--plot", metavar="PNG", help="plot the series, the forecast and its intervals")
     add_model(parser)
+    parser.set_defaults(model=None)
+
+
+def _lags(text: str) -> int | list[int]:
+    """A number of lags, or several lags."""
+    return [positive(part) for part in text.split(",")] if "," in text else positive(text)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Forecast, with intervals, after a check on the series' own end."""
-    values = [y for _, y in progress(read_rows(arguments.file, arguments.column, []), arguments.file)]
-    horizon = arguments.horizon
-    needed = arguments.lags * arguments.stride + horizon + 1
-    if len(values) < needed:
-        raise CommandError(
-            f"{arguments.file}: {len(values)} values; {needed} are needed for these lags and this horizon"
-        )
-    held = np.array(values[-horizon:])
-    check = np.array(_learned(values[:-horizon], arguments).forecast(horizon))
-    rmse, naive = (float(np.sqrt(np.mean((held - guess) ** 2))) for guess in (check, values[-horizon - 1]))
-    model = _learned(values, arguments)
-    means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
-    steps = [
-        {"step": i + 1, "mean": m, "lower": v.lower, "upper": v.upper} for i, (m, v) in enumerate(zip(means, intervals))
-    ]
-    plot = plot_forecast(values, steps, arguments.plot) if arguments.plot else None
+    """Forecast, with intervals, after forecasts of the series' own end."""
+    if any(getattr(arguments, name) is not None for name in OWN):
+        arguments.model = arguments.model or "krls"
+        return forecast_lagged(arguments)
+    if arguments.save and arguments.group:
+        raise CommandError("--save writes one model: leave --group out")
+    outcomes = _outcomes(arguments)
+    plot = plot_forecasts(outcomes, arguments.plot) if arguments.plot else None
+    if arguments.save:
+        ((_, outcome),) = outcomes.values()
+        save(outcome.model, arguments.save)
     if arguments.json:
-        print_json({"values": len(values), "rmse": rmse, "naive_rmse": naive, "forecast": steps, "plot": plot})
+        records = [_record(group, past, outcome, plot) for group, (past, outcome) in outcomes.items()]
+        print_json(records if arguments.group else records[0])
         return OK
-    print(f"{len(values)} values; a forecast of the last {horizon} from those before had RMSE {rmse:.6g}")
-    print(f"(the last value repeated: {naive:.6g}). What follows, with {model.confidence_level:.0%} intervals:\n")
-    print(
-        table(
-            ["step", "forecast", "lower", "upper"],
-            [[str(s["step"]), *(shown(s[k]) for k in ("mean", "lower", "upper"))] for s in steps],
-        )
-    )
+    for group, (past, outcome) in outcomes.items():
+        _show(group, past, outcome)
     if plot:
         print(f"\nplot: {plot}")
     return OK
 
 
-def _learned(series: Sequence[float], arguments: argparse.Namespace) -> Any:
-    """A forecaster that has learned a series."""
-    from ...forecasting import KernelForecaster
+def _outcomes(arguments: argparse.Namespace) -> dict[str | None, tuple[Any, Any]]:
+    """The past and the forecast of every group."""
+    from ...forecasting import report
 
-    model = KernelForecaster(
-        build_model(arguments), arguments.lags, arguments.stride, rollout=arguments.rollout, seed=arguments.seed
-    )
+    features = column_names(arguments.features) or []
     try:
-        model.learn_series(progress(series, "learning", len(series)))
-    except (TypeError, ValueError) as error:
-        raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
-    return model
+        rows = list(progress(text_records(arguments.file), arguments.file))
+        if not rows:
+            raise ValueError("no rows")
+        outcomes = {}
+        for group, part in report.groups_of(rows, arguments.group).items():
+            past = report.past_of(part, arguments.column, features)
+            outcome = report.forecast_series(
+                past, arguments.horizon, arguments.season, arguments.level, arguments.backtest, progress
+            )
+            outcomes[group] = past, outcome
+    except ValueError as error:
+        raise CommandError(f"{arguments.file}: {error}") from error
+    return outcomes
+
+
+def _record(group: str | None, past: Any, outcome: Any, plot: str | None) -> dict[str, Any]:
+    backtest = outcome.backtest
+    return {
+        **({} if group is None else {"group": group}),
+        "values": len(past.values),
+        "seasons": list(outcome.model.seasons),
+        "rmse": None if backtest is None else backtest.rmse,
+        "naive_rmse": None if backtest is None else backtest.naive_rmse,
+        "coverage": None if backtest is None else backtest.coverage,
+        "forecast": outcome.steps,
+        "plot": plot,
+    }
+
+
+def _show(group: str | None, past: Any, outcome: Any) -> None:
+    model, backtest = outcome.model, outcome.backtest
+    season = " and ".join(map(str, model.seasons))
+    print(f"{'' if group is None else f'{group}: '}{len(past.values)} values, season {season or 'none'}.")
+    if backtest is not None:
+        print(
+            f"{len(backtest.origins)} forecasts of its own end had RMSE {backtest.rmse:.6g} "
+            f"(naive: {backtest.naive_rmse:.6g}); {backtest.coverage:.0%} of the values were in their intervals."
+        )
+    print(f"What follows, with {model.confidence_level:.0%} intervals:\n")
+    rows = [[str(s["step"]), *(shown(s[k]) for k in ("mean", "lower", "upper"))] for s in outcome.steps]
+    print(table(["step", "forecast", "lower", "upper"], rows) + "\n")

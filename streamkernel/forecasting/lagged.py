@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import statistics
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,14 +17,18 @@ from typing import Any
 import numpy as np
 from river import base, compose, conf, time_series
 
-from . import checks
-from .checkpoint import Checkpointed
-from .core.types import Matrix
-from .kernels import RBF, Feature
-from .learners import KRLS, reading
-from .learners.base import StreamingRegressor
+from .. import checks
+from ..checkpoint import Checkpointed
+from ..conformal import AdaptiveConformal
+from ..core.types import Matrix
+from ..kernels import RBF, Feature
+from ..learners import KRLS, reading
+from ..learners.base import StreamingRegressor
 
 Features = dict[Feature, Any]
+
+# How many values are looked at before a warning, and how far from zero mean and unit variance is too far.
+WATCHED, FARTHEST = 20, 5.0
 
 
 class KernelForecaster(time_series.base.Forecaster, Checkpointed):
@@ -33,6 +39,9 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
     yet. With `horizon` H > 1 the first H steps are forecast directly instead, each by a model of its own, and iteration
     goes in blocks of H.
 
+    Values are taken as they are. The default kernel expects them near zero with a variance of about one: scale the
+    series, choose a kernel in its units, or use `AutoKernelForecaster`, which does all that by itself.
+
     Features are named `y-1`, `y-2`, ... by their distance from the value that they predict.
 
     Parameters
@@ -40,7 +49,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
     model
         A regressor of this library, or any regressor or pipeline of river. It is trained in place.
     lags
-        d, the number of past values, or a tuple of their distances in units of `stride`, such as (1, 2, 3, 12).
+        d, the number of past values, or their distances in units of `stride`, such as (1, 2, 3, 12).
     stride
         s, the steps between two of them (the embedding delay), and between the value to predict and the nearest.
     horizon
@@ -53,9 +62,10 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
     pad
         Whether the series counts as zero before its start. By default learning begins when every lag exists.
     confidence_level
-        Of the intervals.
+        Of the intervals. Around an `AdaptiveConformal` it must be the level of that.
     n_paths
-        How many sampled paths the intervals are quantiles of.
+        How many sampled paths the intervals are quantiles of, beyond the steps that are forecast directly: those have
+        the exact quantiles of the model's distribution, or its own interval where it is an `AdaptiveConformal`.
     seed
         Of the sampled paths. A forecast changes nothing: asked for twice it is the same twice.
 
@@ -98,7 +108,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
     def __init__(
         self,
         model: base.Regressor,
-        lags: int | tuple[int, ...],
+        lags: int | Sequence[int],
         stride: int = 1,
         horizon: int = 1,
         rollout: int = 1,
@@ -114,6 +124,11 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         if rollout > 1 and horizon > 1:
             raise ValueError(f"rollout must be 1 where horizon is {horizon} (only iteration rolls out), got {rollout}")
         checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
+        conformal = _final(model) if isinstance(_final(model), AdaptiveConformal) else None
+        if conformal is not None and conformal.level != confidence_level:
+            raise ValueError(
+                f"confidence_level must be that of the AdaptiveConformal, {conformal.level}, got {confidence_level}"
+            )
         checks.whole("seed", seed, low=0, optional=True)
         self.model = model
         self.lags = lags
@@ -134,7 +149,12 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         self._estimates: deque[tuple[float, ...]] = deque([(0.0,) * (rollout - 1)] * depth if pad else [], maxlen=depth)
         self._seen = 0
         self._exogenous = False
-        self._gives_dist = "with_dist" in inspect.signature(_final(model).predict_one).parameters
+        self._conformal = conformal is not None
+        named = inspect.signature(_final(model).predict_one).parameters
+        self._gives_dist = "with_dist" in named or self._conformal
+        self._gives_interval = "interval_level" in named
+        self._unscaled = isinstance(model, StreamingRegressor) and getattr(model, "kernel", 0) is None
+        self._level_sum = self._square_sum = 0.0
         # Count and sum of squares of the one-step-ahead errors, for models that give no distribution.
         self._errors = [(0, 0.0)] * horizon
         self._entropy: Any = np.random.SeedSequence().entropy if seed is None else seed
@@ -160,6 +180,8 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         """
         value = reading.number("y", y)
         exogenous = self._checked(x)
+        if self._unscaled:
+            self._warn_once(value)
         for steps, model in enumerate(self._models):  # y(t) from what was known `steps` + 1 before
             if len(self._history) >= max(self._delays) + steps:
                 sample = exogenous | self._lagged(self._history, steps)
@@ -170,6 +192,22 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         known = len(self._history) >= max(self._delays)
         self._advance(value, self._roll(exogenous, value) if known else [value] * (self.rollout - 1))
         self._exogenous = self._exogenous or bool(exogenous)
+
+    def _warn_once(self, value: float) -> None:
+        """Say so if the values are far from what the default kernel expects."""
+        self._level_sum += value
+        self._square_sum += value**2
+        count = self._seen + 1
+        if count == WATCHED:
+            self._unscaled = False
+            mean = self._level_sum / count
+            spread = math.sqrt(max(self._square_sum / count - mean**2, 0.0))
+            if abs(mean) > FARTHEST or spread > FARTHEST or 0.0 < spread < 1.0 / FARTHEST:
+                warnings.warn(
+                    f"the values have mean {mean:.3g} and standard deviation {spread:.3g}, but the default kernel "
+                    "expects about 0 and 1: scale the series, choose a kernel, or use AutoKernelForecaster",
+                    stacklevel=3,
+                )
 
     def _roll(self, exogenous: Features, value: float) -> list[float]:
         """Learn `value` from estimates of the values before it; return its own estimates 1, ..., n − 1 steps ahead."""
@@ -278,9 +316,38 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         features = self._future(horizon, xs)
         if not with_interval:
             return self._path(features, lambda step, sample: float(self._models[step].predict_one(sample)))
-        paths = self._paths(features, self.n_paths)
+        lagged = self._lagged(list(self._history))
+        direct = [self._interval(step, x | lagged) for step, x in enumerate(features[: self.horizon])]
+        if len(direct) == len(features):
+            return direct
+        paths = self._paths(features, self.n_paths)[:, len(direct) :]
         tail = (1.0 - self.confidence_level) / 2.0
-        return [conf.Interval(*map(float, np.quantile(values, [tail, 1.0 - tail]))) for values in paths.T]
+        return direct + [conf.Interval(*map(float, np.quantile(values, [tail, 1.0 - tail]))) for values in paths.T]
+
+    def _interval(self, step: int, sample: Features) -> Any:
+        """The exact interval of a step that is forecast from known values only."""
+        model = self._models[step]
+        if self._conformal:
+            return model.predict_one(sample, with_interval=True)
+        if self._gives_interval:
+            return model.predict_one(sample, with_interval=True, interval_level=self.confidence_level)
+        mean, deviation = self._moments(step, sample)
+        reach = deviation * statistics.NormalDist().inv_cdf(0.5 + self.confidence_level / 2.0)
+        return conf.Interval(mean - reach, mean + reach)
+
+    def _moments(self, step: int, sample: Features) -> tuple[float, float]:
+        """Mean and standard deviation of a prediction."""
+        model = self._models[step]
+        if not self._gives_dist:
+            count, squares = self._errors[step]
+            return float(model.predict_one(sample)), math.sqrt(squares / max(count, 1))
+        predicted = model.predict_one(sample, with_dist=True)
+        if not self._conformal:
+            return float(predicted.mu), float(predicted.sigma)
+        # The deviation of a Gaussian with the conformal interval.
+        interval = model.predict_one(sample, with_interval=True)
+        quantile = statistics.NormalDist().inv_cdf(0.5 + self.confidence_level / 2.0)
+        return float(predicted.mu), (interval.upper - interval.lower) / (2.0 * quantile)
 
     def forecast_paths(
         self, horizon: int, xs: Iterable[Mapping[Feature, Any]] | None = None, n_paths: int | None = None
@@ -307,12 +374,8 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         random = np.random.default_rng([self._entropy, self._seen])
 
         def draw(step: int, sample: Features) -> float:
-            deviation = random.standard_normal()
-            if self._gives_dist:
-                predicted = self._models[step].predict_one(sample, with_dist=True)
-                return float(predicted.mu + predicted.sigma * deviation)
-            count, squares = self._errors[step]
-            return float(self._models[step].predict_one(sample) + math.sqrt(squares / max(count, 1)) * deviation)
+            mean, deviation = self._moments(step, sample)
+            return mean + deviation * float(random.standard_normal())
 
         return np.array([self._path(features, draw) for _ in range(n_paths)]).reshape(n_paths, len(features))
 
@@ -346,6 +409,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             "seen": self._seen,
             "exogenous": self._exogenous,
             "errors": self._errors,
+            "watched": [self._unscaled, self._level_sum, self._square_sum],
             "entropy": self._entropy,
         }
 
@@ -355,6 +419,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         self._estimates.extend(state["estimates"])
         self._seen, self._exogenous = state["seen"], state["exogenous"]
         self._errors, self._entropy = state["errors"], state["entropy"]
+        self._unscaled, self._level_sum, self._square_sum = state.get("watched", [False, 0.0, 0.0])
 
 
 def _final(model: Any) -> Any:
@@ -363,11 +428,11 @@ def _final(model: Any) -> Any:
 
 
 def _lags(lags: Any) -> tuple[int, ...]:
-    if not isinstance(lags, tuple):
+    if not isinstance(lags, tuple | list):
         checks.whole("lags", lags)
         return tuple(range(1, lags + 1))
-    if not lags or len(set(lags)) != len(lags):
-        raise ValueError(f"lags must be a whole number >= 1 or a tuple of distinct ones, got {lags!r}")
     for lag in lags:
         checks.whole("lags", lag)
-    return lags
+    if not lags or len(set(lags)) != len(lags):
+        raise ValueError(f"lags must be a whole number >= 1 or several distinct ones, got {lags!r}")
+    return tuple(lags)

@@ -1,0 +1,67 @@
+"""`forecast` with a model, its parameters and its lags given."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .options import build_model
+from .output import OK, CommandError, print_json, progress, shown, table
+from .plots import plot_forecast
+from .rows import read_rows
+
+
+def forecast_lagged(arguments: argparse.Namespace) -> int:
+    """Forecast, with intervals, after a check on the series' own end."""
+    values = [y for _, y in progress(read_rows(arguments.file, arguments.column, []), arguments.file)]
+    horizon, lags = arguments.horizon or 10, arguments.lags or 10
+    needed = (lags if isinstance(lags, int) else max(lags)) * arguments.stride + horizon + 1
+    if len(values) < needed:
+        raise CommandError(
+            f"{arguments.file}: {len(values)} values; {needed} are needed for these lags and this horizon"
+        )
+    held = np.array(values[-horizon:])
+    check = np.array(_learned(values[:-horizon], arguments).forecast(horizon))
+    rmse, naive = (float(np.sqrt(np.mean((held - guess) ** 2))) for guess in (check, values[-horizon - 1]))
+    model = _learned(values, arguments)
+    means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
+    steps = [
+        {"step": i + 1, "mean": m, "lower": v.lower, "upper": v.upper} for i, (m, v) in enumerate(zip(means, intervals))
+    ]
+    plot = plot_forecast(values, steps, arguments.plot) if arguments.plot else None
+    if arguments.json:
+        print_json({"values": len(values), "rmse": rmse, "naive_rmse": naive, "forecast": steps, "plot": plot})
+        return OK
+    print(f"{len(values)} values; a forecast of the last {horizon} from those before had RMSE {rmse:.6g}")
+    print(f"(the last value repeated: {naive:.6g}). What follows, with {model.confidence_level:.0%} intervals:\n")
+    print(
+        table(
+            ["step", "forecast", "lower", "upper"],
+            [[str(s["step"]), *(shown(s[k]) for k in ("mean", "lower", "upper"))] for s in steps],
+        )
+    )
+    if plot:
+        print(f"\nplot: {plot}")
+    return OK
+
+
+def _learned(series: Sequence[float], arguments: argparse.Namespace) -> Any:
+    """A forecaster that has learned a series."""
+    from ..forecasting import KernelForecaster
+
+    model = KernelForecaster(
+        build_model(arguments),
+        arguments.lags or 10,
+        arguments.stride,
+        rollout=arguments.rollout,
+        confidence_level=arguments.level,
+        seed=arguments.seed,
+    )
+    try:
+        model.learn_series(progress(series, "learning", len(series)))
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
+    return model

@@ -1,0 +1,415 @@
+"""AutoKernelForecaster: structure, experts against plain loops, gaps, shifts, intervals, chaos, checkpoints."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from reference import JIT
+from river import checks, evaluate, metrics
+from river import datasets as river_datasets
+
+from streamkernel import KRLS as Learner
+from streamkernel import AdaptiveConformal, AutoKernelForecaster, KernelForecaster, datasets, kernels
+from streamkernel.forecasting import autoregression, report
+from streamkernel.forecasting.autoregression import Autoregressions, Model, difference, lag_priors
+from streamkernel.forecasting.calibration import Calibration
+from streamkernel.forecasting.mixing import Record, bands
+from streamkernel.forecasting.smoothing import FAMILIES, Smoothing, first_state
+from streamkernel.forecasting.structure import find_seasons, needs_log
+
+pytestmark = pytest.mark.skipif(not JIT, reason="too slow without numba")
+
+
+def seasonal(n: int = 120, season: int = 12, noise: float = 0.1, seed: int = 0) -> Any:
+    random = np.random.default_rng(seed)
+    pattern = random.standard_normal(season)
+    t = np.arange(n)
+    return 20.0 + 0.05 * t + 2.0 * pattern[t % season] + noise * random.standard_normal(n)
+
+
+def learned(values: Any, **options: Any) -> AutoKernelForecaster:
+    model = AutoKernelForecaster(**options)
+    for value in values:
+        model.learn_one(value)
+    return model
+
+
+# Parts ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("season", [3, 4, 7, 12, 24])
+def test_seasons_are_found(season: int) -> None:
+    assert find_seasons(seasonal(8 * season, season)) == (season,)
+
+
+def test_no_season_is_found_where_there_is_none() -> None:
+    random = np.random.default_rng(1)
+    assert find_seasons(random.standard_normal(200)) == ()
+    assert find_seasons(np.cumsum(random.standard_normal(200))) == ()
+    assert find_seasons(np.ones(100)) == ()
+    assert find_seasons(np.ones(1)) == ()
+
+
+def test_two_seasons() -> None:
+    random = np.random.default_rng(2)
+    day, week = random.standard_normal(8), random.standard_normal(56)
+    t = np.arange(56 * 7)
+    values = day[t % 8] + week[t % 56] + 0.05 * random.standard_normal(len(t))
+    assert 56 in find_seasons(values)
+
+
+def test_the_logarithm_where_the_spread_grows() -> None:
+    t = np.arange(144)
+    growing = np.exp(0.02 * t + 0.3 * np.sin(2 * np.pi * t / 12))
+    assert needs_log(growing, 12)
+    assert not needs_log(growing - 10.0, 12)  # not positive
+    assert not needs_log(20.0 + 0.1 * t + np.sin(2 * np.pi * t / 12), 12)
+
+
+def test_smoothing_is_the_plain_recursion() -> None:
+    """Each family against its settings run one by one."""
+    values = seasonal(40, 4)
+    model = Smoothing((4,), values)
+    states = []
+    level, slope, profile = first_state(values, 4)
+    for family, alpha, beta, phi, gain in zip(model._families, *model._settings):
+        states.append([int(family), alpha, beta, phi, gain, level, slope if phi else 0.0, profile.copy(), 0.0])
+    for t, value in enumerate(values):
+        for state in states:
+            _, alpha, beta, phi, gain, ell, b, s, squares = state
+            error = value - ell - phi * b - s[t % 4]
+            cut = float(np.clip(error, -4.0, 4.0))
+            state[5], state[6] = ell + phi * b + alpha * cut, phi * b + alpha * beta * cut
+            s[t % 4] += gain * cut
+            state[8] = 0.99 * squares + error**2
+        model.learn(float(value), 1.0)
+    weight = sum(0.99**i for i in range(40))
+    rows, _ = model.forecast(6)
+    for k in range(len(FAMILIES)):
+        chosen = [state for state in states if state[0] == k]
+        least = min(state[8] for state in chosen)
+        powers = np.array([(state[8] / least) ** (-0.5 * weight) for state in chosen])
+        ahead = [
+            [s[5] + sum(s[3] ** j for j in range(1, h + 1)) * s[6] + s[7][(40 + h - 1) % 4] for h in range(1, 7)]
+            for s in chosen
+        ]
+        np.testing.assert_allclose(rows[k], powers @ np.array(ahead) / powers.sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("order", "seasonal_order"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_autoregression_is_ridge_regression(order: int, seasonal_order: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no error cut the recursion is the dense solve, weighted by the noise of each step, with the lags' priors."""
+    monkeypatch.setattr(autoregression, "LARGEST_ERROR", 1e6)
+    values, lags = seasonal(60, 4, noise=0.3) - 21.5, (1, 2, 4)
+    model = Autoregressions((Model("", order, seasonal_order, 1.0),), 4, {(order, seasonal_order): 1.0}, lags)
+    u = np.concatenate([np.zeros(order + 4 * seasonal_order), difference(values, order, seasonal_order, 4)])
+    rows, targets, noises = [], [], []
+    for t in range(10, 60):
+        model.learn(values[: t + 1])
+        noises.append(float(model._noise[0]))
+        rows.append([u[t - 1], u[t - 2], u[t - 4], 1.0])
+        targets.append(u[t])
+    X, weights = np.array(rows), 1.0 / np.array(noises)
+    prior = np.append(lag_priors(lags, 4), 0.1)
+    dense = np.linalg.solve(X.T * weights @ X + np.diag(prior**-2.0), X.T * weights @ np.array(targets))
+    np.testing.assert_allclose(model._coefficients[0], dense, rtol=1e-7, atol=1e-9)
+    ahead = model.forecast(values, 3)[0]
+    extended = list(values)
+    for _ in range(3):
+        past = np.array(extended)
+        w = difference(np.append(past, 0.0), order, seasonal_order, 4)[-1]
+        v = np.concatenate([np.zeros(order + 4 * seasonal_order), difference(past, order, seasonal_order, 4)])
+        features = np.array([v[-1], v[-2], v[-4], 1.0])
+        extended.append(float(features @ model._coefficients[0]) - w)
+    np.testing.assert_allclose(ahead, extended[-3:], rtol=1e-8)
+
+
+def test_the_better_expert_gets_the_weight_in_its_band() -> None:
+    record = Record(2, 8)
+    for _ in range(60):
+        errors = np.ones((2, 8))
+        errors[0, :1], errors[1, 4:] = 0.1, 0.1
+        record.update(np.arange(8), errors)
+    weights = record.weights()
+    assert weights[0, 0] > 0.99 and weights[1, 7] > 0.99
+    np.testing.assert_allclose(weights.sum(axis=0), 1.0)
+    assert bands(8).tolist() == [0, 1, 1, 2, 2, 2, 2, 3]
+
+
+def test_calibration_holds_for_any_distribution() -> None:
+    random = np.random.default_rng(0)
+    calibration, inside = Calibration(4), np.zeros(4)
+    for t in range(3000):
+        errors = random.standard_t(3, 4) * (1.0 + 3.0 * (t > 1500)) * np.arange(1, 5)
+        if t >= 500:
+            inside += np.abs(errors) <= calibration.reaches(4, (0.9,))[0]
+        calibration.update(np.arange(4), errors)
+    np.testing.assert_allclose(inside / 2500, 0.9, atol=0.03)
+    half, wide = calibration.reaches(6, (0.5, 0.9))
+    assert (half < wide).all() and (np.diff(wide) >= 0.0).all()
+
+
+# The whole ------------------------------------------------------------------------------------------------------------
+
+
+def test_river_checks_without_skips() -> None:
+    model = AutoKernelForecaster()
+    assert not model._unit_test_skips()
+    for check in checks.yield_checks(model):
+        check(model.clone())
+
+
+def test_air_passengers_without_an_argument() -> None:
+    metric = evaluate.evaluate(river_datasets.AirlinePassengers(), AutoKernelForecaster(), metrics.MAE(), horizon=3)
+    assert max(metric.get()) < 30.0  # river's HoltWinters: 41 to 44
+
+
+def test_a_seasonal_series() -> None:
+    values = seasonal(132)
+    model = learned(values[:120])
+    assert model.seasons == (12,)
+    assert np.abs(np.array(model.forecast(12)) - values[120:]).mean() < 0.25
+    assert "Season: 12 steps." in model.explain()
+    assert learned(values, season=6).seasons == (6,)
+    assert learned(values, season=1).seasons == ()
+    assert sum(model.relevance.values()) == pytest.approx(1.0)
+    for column in zip(*model.weights.values()):
+        assert sum(column) == pytest.approx(1.0)
+
+
+def test_scale_and_level_do_not_matter() -> None:
+    values = seasonal(100) - 20.0
+    plain, moved = learned(values), learned(1e6 * values + 3e7)
+    np.testing.assert_allclose(moved.forecast(12), 1e6 * np.array(plain.forecast(12)) + 3e7, rtol=1e-3)
+
+
+def test_gaps_keep_the_season() -> None:
+    values = seasonal(132).tolist()
+    with_gaps = [None if t in (50, 51, 77) else math.nan if t == 90 else y for t, y in enumerate(values[:120])]
+    model = learned(with_gaps)
+    assert model.seasons == (12,)
+    assert np.abs(np.array(model.forecast(12)) - values[120:]).mean() < 0.3
+    assert "Gaps, for which the forecast stands: 4." in model.explain()
+    late = learned([None, None, 3.0])
+    assert late.forecast(2) == [3.0, 3.0]
+
+
+def test_a_level_shift_is_noticed() -> None:
+    random = np.random.default_rng(3)
+    values = random.standard_normal(160)
+    values[100:] += 60.0
+    model = AutoKernelForecaster()
+    for value in values[:108]:
+        model.learn_one(value)
+    assert len(model._shifts) == 1 and abs(model._shifts[0][0] - 101) <= 3
+    assert np.abs(np.array(model.forecast(5)) - 60.0).max() < 3.0
+    assert "Level shifts: 1, last at value" in model.explain()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[5.0] * 60, [0.0] * 60, list(range(60)), [1.0, 2.0], [7.0], (-np.arange(50.0)).tolist(), [0.0, 1.0] * 40],
+    ids=["constant", "zero", "line", "two", "one", "falling", "alternating"],
+)
+def test_plain_series(values: list[float]) -> None:
+    model = learned(values)
+    means, intervals = model.forecast(6), model.forecast(6, with_interval=True)
+    assert np.isfinite(means).all()
+    assert all(interval.lower <= mean <= interval.upper for mean, interval in zip(means, intervals))
+    if len(set(values)) == 1 and len(values) > 1:
+        np.testing.assert_allclose(means, values[0])
+    if len(values) == 60 and values[1] == 1:
+        np.testing.assert_allclose(means, np.arange(60, 66), atol=0.5)
+
+
+def test_a_value_that_has_no_logarithm() -> None:
+    t = np.arange(120)
+    growing = np.exp(0.03 * t + 0.3 * np.sin(2 * np.pi * t / 12)).tolist()
+    model = learned(growing)
+    assert model._trials is not None and model._trials.structure.transform.log
+    model.learn_one(-1.0)
+    assert not model._trials.structure.transform.log
+    assert np.isfinite(model.forecast(3)).all()
+
+
+def test_intervals_cover() -> None:
+    random = np.random.default_rng(5)
+    values = [0.0]
+    for _ in range(700):
+        values.append(0.8 * values[-1] + random.standard_normal())
+    model, inside, count = AutoKernelForecaster(), np.zeros(4), 0
+    for t, value in enumerate(values):
+        if t >= 300 and t + 4 <= len(values):
+            intervals = model.forecast(4, with_interval=True)
+            inside += [interval.lower <= y <= interval.upper for y, interval in zip(values[t:], intervals)]
+            count += 1
+        model.learn_one(value)
+    np.testing.assert_allclose(inside / count, 0.9, atol=0.04)
+    levels = model.forecast_intervals(3, (0.5, 0.8, 0.99))
+    widths = [[interval.upper - interval.lower for interval in levels[level]] for level in (0.5, 0.8, 0.99)]
+    assert (np.diff(widths, axis=0) > 0.0).all()
+
+
+def test_features_help() -> None:
+    random = np.random.default_rng(6)
+    drive = random.standard_normal(320)
+    values = 3.0 * drive + 0.1 * random.standard_normal(320)
+    model = AutoKernelForecaster()
+    for value, u in zip(values[:300], drive):
+        model.learn_one(value, {"u": u, "kind": "a" if u > 0.0 else "b"})
+    xs = [{"u": u, "kind": "a" if u > 0.0 else "b"} for u in drive[300:]]
+    errors = np.array(model.forecast(20, xs)) - values[300:]
+    assert np.sqrt(np.mean(errors**2)) < 0.3 * values.std()
+    with pytest.raises(ValueError, match=r"xs must be given.*'kind', 'u'"):
+        model.forecast(3)
+    with pytest.raises(ValueError, match="each of the 3 steps, got 1"):
+        model.forecast(3, xs[:1])
+
+
+def test_dates_go_on_by_themselves() -> None:
+    start, model = datetime.datetime(2024, 1, 1), AutoKernelForecaster()
+    for i in range(100):
+        day = start + datetime.timedelta(days=i)
+        model.learn_one(10.0 * (day.weekday() >= 5) + 0.01 * i, {"day": day})
+    forecast = model.forecast(7)
+    weekend = [(start + datetime.timedelta(days=100 + i)).weekday() >= 5 for i in range(7)]
+    assert [value > 6.0 for value in forecast] == weekend
+
+
+# Chaos ----------------------------------------------------------------------------------------------------------------
+
+
+def test_mackey_glass_is_continued() -> None:
+    values = datasets.MackeyGlass(tau=17, seed=1).series(1300)
+    model = learned(values[:1000].tolist())
+    assert "without visible noise" in model.explain()
+    forecast = np.array(model.forecast(200))
+    assert np.sqrt(np.mean((forecast - values[1000:1200]) ** 2)) < 0.01
+    far = np.array(model.forecast(1000))
+    reach = 0.5 * np.ptp(values)
+    assert far.min() > values.min() - reach and far.max() < values.max() + reach
+
+
+def test_noise_is_not_taken_for_a_law() -> None:
+    random = np.random.default_rng(7)
+    for values in (random.standard_normal(300), np.cumsum(random.standard_normal(300)), seasonal(300)):
+        model = learned(values.tolist())
+        assert model._trials is not None and not model._trials.structure.deterministic
+
+
+# Checkpoints and bad input --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [0, 3, 20, 70])
+def test_a_checkpoint_continues_bit_for_bit(cut: int) -> None:
+    values = seasonal(100).tolist()
+    whole = AutoKernelForecaster()
+    for t, value in enumerate(values[:cut]):
+        whole.learn_one(None if t == 15 else value, {"u": math.sin(t), "day": datetime.date(2024, 1, 1 + t % 28)})
+    restored = AutoKernelForecaster.from_bytes(whole.to_bytes())
+    for t, value in enumerate(values[cut:]):
+        for model in (whole, restored):
+            model.learn_one(value, {"u": math.cos(t), "day": datetime.date(2024, 1, 1 + t % 28)})
+    assert restored.to_bytes() == whole.to_bytes()
+    xs = [{"u": 0.1, "day": datetime.date(2024, 3, 1)}] * 5
+    assert restored.forecast(5, xs) == whole.forecast(5, xs)
+    assert restored.forecast_intervals(5, xs=xs) == whole.forecast_intervals(5, xs=xs)
+
+
+def test_a_forecast_changes_nothing() -> None:
+    model = learned(seasonal(80).tolist())
+    before = model.to_bytes()
+    model.forecast(30, with_interval=True)
+    model.explain()
+    assert model.to_bytes() == before
+
+
+def test_bad_input_changes_nothing() -> None:
+    model = learned(seasonal(50).tolist())
+    before = model.to_bytes()
+    with pytest.raises(TypeError, match="target y is 'x'"):
+        model.learn_one("x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="target y is inf"):
+        model.learn_one(math.inf)
+    with pytest.raises(ValueError, match="feature 'u' is inf"):
+        model.learn_one(1.0, {"u": math.inf})
+    with pytest.raises(ValueError, match=r"horizon must.*got 0"):
+        model.forecast(0)
+    with pytest.raises(ValueError, match=r"levels must.*1\.5"):
+        model.forecast_intervals(2, (1.5,))
+    assert model.to_bytes() == before
+    with pytest.raises(ValueError, match="no value was learned yet"):
+        AutoKernelForecaster().forecast(2)
+    for options in ({"horizon": 0}, {"season": 0}, {"season": (4, -1)}, {"confidence_level": 2.0}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            AutoKernelForecaster(**options)  # type: ignore[arg-type]
+
+
+def test_plot() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("Agg")
+    ax = learned(seasonal(60).tolist()).plot(10)
+    assert ax.get_legend_handles_labels()[1] == ["observed", "90 % interval", "50 % interval", "forecast"]
+    pyplot.close(ax.figure)
+
+
+# The lagged sibling ---------------------------------------------------------------------------------------------------
+
+
+def test_one_step_intervals_are_exact() -> None:
+    values = (seasonal(80) - 22.0).tolist()
+    models = [KernelForecaster(Learner(kernels.Linear() + 1, ridge=0.1), lags=[1, 12], seed=seed) for seed in range(3)]
+    for model in models:
+        for value in values:
+            model.learn_one(value)
+    first = [model.forecast(2, with_interval=True)[0] for model in models]
+    assert first[0] == first[1] == first[2]
+    sample = {"y-1": values[-1], "y-12": values[-12]}
+    assert first[0] == models[0].model.predict_one(sample, with_interval=True)
+
+
+def test_the_conformal_interval_is_respected() -> None:
+    model = KernelForecaster(AdaptiveConformal(Learner(kernels.Linear() + 1, ridge=0.1)), lags=1)
+    values = (seasonal(80, noise=1.0) - 22.0).tolist()
+    for value in values:
+        model.learn_one(value)
+    (interval,) = model.forecast(1, with_interval=True)
+    assert interval == model.model.predict_one({"y-1": values[-1]}, with_interval=True)
+    assert len(model.forecast(3, with_interval=True)) == 3
+    with pytest.raises(ValueError, match=r"confidence_level must be that of the AdaptiveConformal, 0\.8"):
+        KernelForecaster(AdaptiveConformal(Learner(), level=0.8), lags=1)
+
+
+def test_raw_values_are_warned_of_once() -> None:
+    model = KernelForecaster(Learner(), lags=2)
+    values = seasonal(60).tolist()
+    with pytest.warns(UserWarning, match="AutoKernelForecaster") as caught:
+        model.learn_series(values)
+    assert len(caught) == 1
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_line_is_a_gap() -> None:
+    rows = list(report.text_rows(["y\n", "1\n", "\n", "3\n"]))
+    past = report.past_of(rows, "y", [])
+    assert past.values[0] == 1.0 and math.isnan(past.values[1]) and past.values[2] == 3.0
+    with pytest.raises(ValueError, match="row 2: column 'y' is 'x'"):
+        report.past_of([{"y": "1"}, {"y": "x"}], "y", [])
+    with pytest.raises(ValueError, match="no values"):
+        report.forecast_series(report.Past([], [], []))
+
+
+def test_rows_without_a_value_are_the_future() -> None:
+    drive = np.random.default_rng(8).standard_normal(130)
+    rows = [{"y": str(2.0 * u) if t < 125 else "", "u": str(u)} for t, u in enumerate(drive)]
+    past = report.past_of(rows, "y", ["u"])
+    outcome = report.forecast_series(past)
+    assert len(outcome.steps) == 5
+    np.testing.assert_allclose([step["mean"] for step in outcome.steps], 2.0 * drive[125:], atol=1.0)
+    assert outcome.backtest is not None and outcome.backtest.rmse < outcome.backtest.naive_rmse
