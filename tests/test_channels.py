@@ -59,7 +59,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("channel", CASES, ids=repr)
+@pytest.mark.parametrize(
+    "channel", CASES, ids=lambda channel: f"{type(channel).__name__}-{channel.alphabet}-{channel.delay}-{channel.seed}"
+)
 def test_posteriors_are_those_of_all_sequences(channel: Any) -> None:
     n = 4 if len(channel.symbols) > 2 else 8
     symbols, observations = channel.sequence(n)

@@ -57,7 +57,7 @@ MODELS = [
     KRLS(kernels.RBF({"a": 0.5, "b": 2.0}) + 0.1 * kernels.Linear(), 1e-2, 0.1, 0.99, "walk", 7),
     KRR(kernels.RBF(0.5)),
     KAAR(kernels.RBF(0.5)),
-    CKAAR(0.5, kernels.RBF(0.5)),
+    CKAAR(kernels.RBF(0.5), 0.5),
     HeteroscedasticKRLS(kernels.RBF(0.5)),
     LSSVMClassifier(kernels.RBF(0.5)),
     AdaptiveConformal(KRLS(kernels.RBF(0.5), ridge=0.1)),

@@ -441,7 +441,12 @@ def stream_rows(length: int) -> list[list[Any]]:
             y = adversarial(kernel, X, ridge) if given is None else given
             shared: dict[str, Any] = {"kernel": kernel, "ridge": ridge, "threshold": None}
             kaar = KAAR(**shared)
-            models = KRR(**shared), kaar, IKAAR(STREAM_ITERATIONS, **shared), CKAAR(STREAM_CONTROL, **shared)
+            models = (
+                KRR(**shared),
+                kaar,
+                IKAAR(iterations=STREAM_ITERATIONS, **shared),
+                CKAAR(control=STREAM_CONTROL, **shared),
+            )
             losses = [float(np.square(streamkernel.run(model, X, y).errors).sum()) for model in models]
             best, bound = kaar.regret_bound(0.0), kaar.regret_bound(float(np.abs(y).max()))
             rows.append([name, len(y), ridge, *(value / float(y @ y) for value in (*losses, best, bound))])

@@ -237,13 +237,13 @@ class IKAAR(_RidgeFamily):
         threshold: float | None = 1e-3,
         max_size: int | None = None,
     ) -> None:
-        checks.number("iterations", iterations, low=0.0, open_low=True)
         self.kernel = kernel
         self.iterations = iterations
         self.ridge = ridge
         self.threshold = threshold
         self.max_size = max_size
         self._start()
+        checks.number("iterations", iterations, low=0.0, open_low=True)
 
     def _shrinkage(self, relative_variance: Any) -> Any:
         return iterated(relative_variance, self.iterations)
@@ -284,13 +284,13 @@ class CKAAR(_RidgeFamily):
         threshold: float | None = 1e-3,
         max_size: int | None = None,
     ) -> None:
-        checks.number("control", control, low=0.0)
         self.kernel = kernel
         self.control = control
         self.ridge = ridge
         self.threshold = threshold
         self.max_size = max_size
         self._start()
+        checks.number("control", control, low=0.0)
 
     def _shrinkage(self, relative_variance: Any) -> Any:
         return controlled(relative_variance, self.control)
