@@ -102,6 +102,8 @@ class Worker:
     """A process that times steps of one checkout."""
 
     def __init__(self, checkout: Path, sizes: Sequence[int], cache: str) -> None:
+        if not (checkout / "streamkernel").is_dir():
+            raise ValueError(f"checkout must be a folder with the package streamkernel, got {str(checkout)!r}")
         environment = os.environ | THREADS | {"PYTHONPATH": str(checkout), "NUMBA_CACHE_DIR": cache}
         command = [sys.executable, str(Path(__file__).resolve()), "--work", *map(str, sizes)]
         self._process = subprocess.Popen(
