@@ -65,18 +65,17 @@ def learn_exkrls(
     vectors: Matrix,
     scalars: Vector,
     inputs: Vector,
-    inverse: Matrix,
-    solved: Vector,
-    settings: Vector,
+    own: tuple[Matrix, Vector, Vector],
 ) -> int:
     """Extended KRLS for tracking (Liu, Park, Wang & Principe 2009, Algorithm 2).
 
     The first ρ is λ/(α² + βλq), as its recursion gives and the algorithm in the input space has it; the paper prints
     λβ/(α²β + λq), which is the same for β = 1.
 
-    `settings` are α (of the state), β (of the data), λ and q. RHO is ρ, which begins at λ; COUNT is the time.
-    Where the dictionary is full the oldest point is eliminated.
+    The filter's own arrays are the inverse, a workspace, and the settings α (of the state), β (of the data), λ and q.
+    RHO is ρ, which begins at λ; COUNT is the time. Where the dictionary is full the oldest point is eliminated.
     """
+    inverse, solved, settings = own
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
     error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
@@ -117,15 +116,14 @@ def learn_fixed_budget(
     vectors: Matrix,
     scalars: Vector,
     inputs: Vector,
-    inverse: Matrix,
-    solved: Vector,
-    targets: Vector,
+    own: tuple[Matrix, Vector, Vector],
 ) -> int:
     """Fixed-budget KRLS (Van Vaerenbergh, Santamaria, Liu & Principe 2010): eqs. 4-7; SETTING is λ, STEP μ.
 
     A sample joins; all labels move toward the new one by STEP times their similarity; beyond the budget the point with
-    the smallest error after the fact |a_j|/(K⁻¹)_jj leaves.
+    the smallest error after the fact |a_j|/(K⁻¹)_jj leaves. Its own arrays are the inverse, a workspace and the labels.
     """
+    inverse, solved, targets = own
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
     error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)

@@ -13,23 +13,22 @@ def equalize(
     known: Any,
     alphabet: Any,
     feedback: int,
-    weights: Any,
-    covariance: Any,
-    past: Any,
-    forgetting: float,
-    step: float,
-    directed: bool,
-    sample: Any,
-    gain: Any,
+    state: Any,
+    rule: tuple[float, float, bool],
+    workspace: Any,
     decided: Any,
 ) -> None:
     """Decide on every row, then learn the known symbol, or the decision where `directed`.
 
-    Requires: `rows` are the features that do not depend on decisions; `known` are symbols' numbers, or −1; `past` are
-    the last `feedback` symbols, the newest first; `step` is zero for recursive least squares; `sample` and `gain` are
-    workspaces of as many numbers as `weights` has.
+    Requires: `rows` are the features that do not depend on decisions; `known` are symbols' numbers, or −1; `state` is
+    the weights, their covariance and the last `feedback` symbols, the newest first; `rule` is the forgetting, the
+    length of a step, zero for recursive least squares, and whether decisions are learned; `workspace` is two vectors
+    of as many numbers as there are weights.
     Ensures: the estimate of a symbol is Σ weights · features.
     """
+    weights, covariance, past = state
+    forgetting, step, directed = rule
+    sample, gain = workspace
     width = rows.shape[1]
     total = width + feedback
     for t in range(rows.shape[0]):

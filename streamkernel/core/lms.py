@@ -175,15 +175,14 @@ def learn_kapa(
     vectors: Matrix,
     scalars: Vector,
     inputs: Vector,
-    recent: Matrix,
-    rows: Matrix,
-    system: Matrix,
+    own: tuple[Matrix, Matrix, Matrix],
 ) -> int:
     """KAPA (Richard, Bermudez & Honeine 2009, eqs. 22 and 25): α += ηH'(εI + HH')⁻¹(d − Hα) over the last p samples.
 
-    `recent` holds them, one a row like `inputs`, the newest first, COUNT of them; `rows` is H, `system` has p rows of
-    p + 1 numbers.
+    Of the filter's own arrays the first holds them, one a row like `inputs`, the newest first, COUNT of them; the
+    second is H, the third has p rows of p + 1 numbers.
     """
+    recent, rows, system = own
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
     error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)

@@ -7,6 +7,16 @@ import numpy as np
 from .jit import jit, part
 from .types import Indices, Matrix, Vector
 
+# What belongs together: level, trend, seasonal terms and periods of every setting; orders, units, lags and season of
+# autoregressions; their coefficients, covariances and noise; mean squares, counts and bands of steps; scores, how many
+# were written, and miss rates of bands; wanted miss rate, its adaptation, least and largest miss rate, slowest mean.
+Smoothed = tuple[Vector, Vector, Matrix, Indices]
+Lagged = tuple[Matrix, Vector, Indices, int]
+Beliefs = tuple[Matrix, Matrix, Vector]
+Records = tuple[Vector, Vector, Indices]
+Rings = tuple[Matrix, Indices, Vector]
+Pace = tuple[float, float, float, float, float]
+
 # Rows of the settings' table.
 ALPHA, BETA, PHI, GAIN = 0, 1, 2, 3
 SMALLEST = 1e-300
@@ -14,23 +24,15 @@ SMALLEST = 1e-300
 
 @jit
 def smooth(
-    settings: Matrix,
-    level: Vector,
-    trend: Vector,
-    seasonal: Matrix,
-    periods: Indices,
-    squares: Vector,
-    value: float,
-    limit: float,
-    discount: float,
-    time: int,
+    settings: Matrix, state: Smoothed, squares: Vector, value: float, limit: float, discount: float, time: int
 ) -> None:
     """Take in the next value, by every setting of the grid, in place.
 
-    Requires: `seasonal` has the terms of one season after the other in its columns, as long as `periods` say; `limit`
+    Requires: the seasonal terms have one season after the other in their columns, as long as the periods say; `limit`
     > 0 is the largest error that moves a state.
     Ensures: `squares` is the discounted sum of the squared one-step errors.
     """
+    level, trend, seasonal, periods = state
     for g in range(level.shape[0]):
         step = settings[PHI, g] * trend[g]
         error = value - level[g] - step
@@ -71,17 +73,9 @@ def setting_weights(squares: Vector, groups: Indices, count: int, weight: float)
 
 
 @jit
-def smooth_ahead(
-    weights: Matrix,
-    settings: Matrix,
-    level: Vector,
-    trend: Vector,
-    seasonal: Matrix,
-    periods: Indices,
-    horizon: int,
-    time: int,
-) -> Matrix:
+def smooth_ahead(weights: Matrix, settings: Matrix, state: Smoothed, horizon: int, time: int) -> Matrix:
     """Forecasts of every group, one in a row; the last row has the seasonal terms alone, averaged over all settings."""
+    level, trend, seasonal, periods = state
     count = weights.shape[0] - 1
     rows = np.zeros((count + 1, horizon))
     for k in range(count + 1):
@@ -121,25 +115,16 @@ def differenced(values: Vector, at: int, order: int, seasonal: int, season: int)
 
 @jit
 def regress(
-    values: Vector,
-    orders: Matrix,
-    units: Vector,
-    lags: Indices,
-    season: int,
-    coefficients: Matrix,
-    covariance: Matrix,
-    prior: Vector,
-    noise: Vector,
-    paces: Vector,
-    largest: float,
-    rate: float,
+    values: Vector, models: Lagged, beliefs: Beliefs, prior: Vector, paces: Vector, largest: float, rate: float
 ) -> None:
     """Take in the last of the values as the target of every autoregression, in place.
 
-    Requires: `orders` holds d and D of each model; `lags` are positive; `prior` has the coefficients' variances, the
+    Requires: the orders are d and D of each model; lags are positive; `prior` has the coefficients' variances, the
     constant's last.
     Ensures: errors beyond `largest` standard deviations are cut; the covariance relaxes to the prior at each pace.
     """
+    orders, units, lags, season = models
+    coefficients, covariance, noise = beliefs
     size = coefficients.shape[1]
     last = values.shape[0] - 1
     x, gain = np.empty(size), np.empty(size)
@@ -171,10 +156,9 @@ def regress(
 
 
 @jit
-def regress_ahead(
-    values: Vector, orders: Matrix, units: Vector, lags: Indices, season: int, coefficients: Matrix, horizon: int
-) -> Matrix:
+def regress_ahead(values: Vector, models: Lagged, coefficients: Matrix, horizon: int) -> Matrix:
     """Iterated forecasts of every autoregression, one in a row, within the range of the values and half of it more."""
+    orders, units, lags, season = models
     known, size = values.shape[0], coefficients.shape[1]
     reach = min(known, lags.max() + season + 2)
     start = known - reach
@@ -285,25 +269,15 @@ def error_scales(squares: Vector, counts: Vector, bands: Indices) -> Vector:
 
 
 @jit
-def calibrate(
-    squares: Vector,
-    counts: Vector,
-    bands: Indices,
-    scores: Matrix,
-    written: Indices,
-    misses: Vector,
-    steps: Indices,
-    errors: Vector,
-    target: float,
-    rate: float,
-    low: float,
-    high: float,
-    slowest: float,
-) -> None:
+def calibrate(records: Records, rings: Rings, steps: Indices, errors: Vector, pace: Pace) -> None:
     """Take in the errors of forecasts made `steps` + 1 before: scores, adapted miss rates, mean squares, in place.
 
-    Requires: `scores` is a ring of each band's newest, `written` counts all; `target` is the miss rate that is wanted.
+    Requires: the scores are a ring of each band's newest, of which `written` counts all; the target is the miss rate
+    that is wanted.
     """
+    squares, counts, bands = records
+    scores, written, misses = rings
+    target, rate, low, high, slowest = pace
     scales = error_scales(squares, counts, bands)
     kept = np.minimum(written, scores.shape[1])
     reaches = quantiles(scores, kept, 1.0 - misses)

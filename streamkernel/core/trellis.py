@@ -85,24 +85,23 @@ def _backward(likelihood: Vector, size: int, shorter: int, message: Vector, out:
 def detect(
     observations: Matrix,
     centers: Matrix,
-    size: int,
-    memory: int,
-    delay: int,
-    messages: Matrix,
-    likelihoods: Matrix,
-    backward: Matrix,
+    shape: tuple[int, int, int],
+    memories: tuple[Matrix, Matrix, Matrix],
     seen: int,
     posteriors: Matrix,
     surprises: Vector,
 ) -> None:
-    """P(u(t − delay) | y(t), y(t − 1), ...) for every observation, by the trellis of `size`^(`memory` + 1) states.
+    """P(u(t − delay) | y(t), y(t − 1), ...) for every observation, by the trellis of size^(memory + 1) states.
 
-    Requires: observations and centers in units of the noise's deviation; `centers[t or 0]` has one row a component and
-    one column a state; `messages` and `likelihoods` have max(0, delay − memory) + 1 rows of padded(states) numbers, of
-    which row (seen − 1) modulo their number is the last message; `backward` has two such rows.
+    Requires: `shape` is size, memory and delay; `memories` are messages, likelihoods and backward; observations and
+    centers are in units of the noise's deviation; `centers[t or 0]` has one row a component and one column a state;
+    messages and likelihoods have max(0, delay − memory) + 1 rows of padded(states) numbers, of which row (seen − 1)
+    modulo their number is the last message; backward has two such rows.
     Ensures: row t of `posteriors` sums to one (it is flat where t + seen < delay); `surprises` are −ln p(y(t) | before)
     without the constant of the normal density.
     """
+    size, memory, delay = shape
+    messages, likelihoods, backward = memories
     shorter = size**memory
     states = size * shorter
     rows = messages.shape[0]

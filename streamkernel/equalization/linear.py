@@ -101,14 +101,9 @@ class LinearEqualizer:
             known[first - self.delay : count - self.delay],
             self._symbols,
             self.feedback,
-            self._weights,
-            self._covariance,
-            self._past,
-            float(self.forgetting),
-            float(self.step),
-            self.directed,
-            np.empty(width, dtype=complex),
-            np.empty(width, dtype=complex),
+            (self._weights, self._covariance, self._past),
+            (float(self.forgetting), float(self.step), self.directed),
+            (np.empty(width, dtype=complex), np.empty(width, dtype=complex)),
             decided,
         )
         decisions[first:] = self._symbols[decided].real if self._real else self._symbols[decided]

@@ -78,7 +78,8 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         self._special = bool(self._compiled.nonnegative or self._compiled.custom)
         common = (self._compiled.program, self._compiled.parameters, self._points, self._vectors)
         self._arguments = (*common, self._scalars, self._inputs)
-        self._all_arguments = (*self._arguments, *(getattr(self, name) for name in self._EXTRA))
+        own = tuple(getattr(self, name) for name in self._EXTRA)
+        self._all_arguments = (*self._arguments, own) if own else self._arguments
 
     # River's methods --------------------------------------------------------------------------------------------------
 

@@ -288,7 +288,7 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
 
     def explain(self) -> str:
         """What was found and chosen, as text."""
-        return explaining.text(self)
+        return explaining.text(self, self._facts())
 
     def plot(
         self, horizon: int | None = None, xs: Iterable[Mapping[Feature, Any]] | None = None, ax: Any = None
@@ -309,7 +309,11 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         The Axes.
 
         """
-        return explaining.plot(self, horizon, xs, ax)
+        return explaining.plot(self, self._facts(), horizon, xs, ax)
+
+    def _facts(self) -> explaining.Facts:
+        found = list(self._columns.names), self._examined, self._shifts, self._gaps
+        return explaining.Facts(self._count, np.array(self._values), self._trials, *found)
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 

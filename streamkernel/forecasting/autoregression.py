@@ -74,26 +74,15 @@ class Autoregressions:
 
     def learn(self, history: Vector) -> None:
         """Take in the last value of the history."""
-        series.regress(
-            history,
-            self._orders,
-            self._units,
-            self._lags,
-            self._season,
-            self._coefficients,
-            self._covariance,
-            self._prior,
-            self._noise,
-            self._paces,
-            LARGEST_ERROR,
-            NOISE_RATE,
-        )
+        beliefs = self._coefficients, self._covariance, self._noise
+        series.regress(history, self._models(), beliefs, self._prior, self._paces, LARGEST_ERROR, NOISE_RATE)
+
+    def _models(self) -> series.Lagged:
+        return self._orders, self._units, self._lags, self._season
 
     def forecast(self, history: Vector, horizon: int) -> Matrix:
         """The next values, one model in a row."""
-        return series.regress_ahead(
-            history, self._orders, self._units, self._lags, self._season, self._coefficients, horizon
-        )
+        return series.regress_ahead(history, self._models(), self._coefficients, horizon)
 
     def sizes(self) -> dict[int, float]:
         """The mean size of each lag's coefficient."""

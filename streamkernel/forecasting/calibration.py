@@ -41,20 +41,9 @@ class Calibration:
 
     def update(self, steps: Indices, errors: Vector) -> None:
         """Take in the errors of forecasts made so many steps before, 0 for the next value."""
-        series.calibrate(
-            self._squares,
-            self._counts,
-            self._bands,
-            self._scores,
-            self._written,
-            self._misses,
-            steps,
-            errors,
-            1.0 - LEVEL,
-            ADAPTATION,
-            *MISS_RANGE,
-            SLOWEST,
-        )
+        records = self._squares, self._counts, self._bands
+        rings = self._scores, self._written, self._misses
+        series.calibrate(records, rings, steps, errors, (1.0 - LEVEL, ADAPTATION, *MISS_RANGE, SLOWEST))
 
     def scales(self) -> Vector:
         """σ_h: averaged over neighboring steps, and never falling with the distance."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..core import series
-from ..core.types import Indices, Matrix, Vector
+from ..core.types import Matrix, Vector
 
 LEVELS = (0.02, 0.1, 0.25, 0.5, 0.8)
 SEASONALS = (0.03, 0.15, 0.4)
@@ -57,11 +57,11 @@ class Smoothing:
     def learn(self, value: float, spread: float) -> None:
         """Take in the next value; errors beyond a few times the `spread` are cut."""
         limit = LARGEST_ERROR * spread
-        series.smooth(self._settings, *self._state(), self._squares, value, limit, DISCOUNT, self._time)
+        series.smooth(self._settings, self._state(), self._squares, value, limit, DISCOUNT, self._time)
         self._weight = DISCOUNT * self._weight + 1.0
         self._time += 1
 
-    def _state(self) -> tuple[Vector, Vector, Matrix, Indices]:
+    def _state(self) -> series.Smoothed:
         return self._level, self._trend, self._seasonal, self._periods
 
     def skip(self) -> None:
@@ -73,7 +73,7 @@ class Smoothing:
     def forecast(self, horizon: int) -> tuple[Matrix, Vector]:
         """The next values, one family in a row, and the seasonal terms in them, averaged over all settings."""
         weights = series.setting_weights(self._squares, self._families, len(FAMILIES), self._weight)
-        rows = series.smooth_ahead(weights, self._settings, *self._state(), horizon, self._time)
+        rows = series.smooth_ahead(weights, self._settings, self._state(), horizon, self._time)
         return rows[:-1], rows[-1]
 
     def get_state(self) -> list[Any]:
