@@ -42,6 +42,7 @@ class Widened:
         compiled = kernel.compile(names)
         self._source = source.model
         self._rows = [names.index(name) for name in source.names]
+        self._new = [row for row in range(len(names)) if row not in self._rows]
         self._model = storage.widened(source.model, compiled, len(names))
         self._intake = Intake(self._model, names, kernel, compiled)
         self._learned = -1
@@ -51,6 +52,7 @@ class Widened:
         source, size = self._source, self._source.size
         if source.seen != self._learned:
             self._model.points[self._rows, :size] = source.points[:, :size]
+            self._model.points[self._new, :size] = 0.0  # where the sample of a prediction stood
             self._learned = source.seen
         return self._model
 
