@@ -125,8 +125,10 @@ class Worker:
     def close(self) -> None:
         """End the process."""
         assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait()
+        self._process.stdout.close()
 
 
 def compare(ours: Worker, theirs: Worker, rounds: int) -> list[tuple[str, float, float, float, float, float]]:

@@ -379,6 +379,11 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         }
 
     def _set_state(self, state: dict[str, Any]) -> None:
+        if "sent" not in state:
+            raise ValueError(
+                "a KernelEqualizer of format version 1 has a model for each part of a symbol, this release has one for "
+                "both: train it anew, or go on with the release that wrote it"
+            )
         self._complex = state["complex"]
         self._sent, self._probabilities = state["sent"], state["probabilities"]
         self.symbols_counted, self.symbol_errors, self.bit_errors = state["counts"]
