@@ -10,7 +10,7 @@ from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMC
 from .running import Run, run
 
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
-    from . import batch, datasets, filters, metrics, plotting, selection
+    from . import batch, datasets, filters, live, metrics, plotting, selection
     from .auto import AutoKernelRegressor
     from .conformal import AdaptiveConformal
     from .ensembles import KernelMixture, KernelMixtureClassifier
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentati
 __version__ = "0.1.0"
 
 # Imported when first used: what they build on takes a second to import.
-_SUBMODULES = ("batch", "datasets", "filters", "metrics", "plotting", "selection")
+_SUBMODULES = ("batch", "datasets", "filters", "live", "metrics", "plotting", "selection")
 _HOMES = {
     "AdaptiveConformal": "conformal",
     "AutoKernelForecaster": "forecasting",
@@ -55,6 +55,7 @@ __all__ = [
     "datasets",
     "filters",
     "kernels",
+    "live",
     "metrics",
     "plotting",
     "run",
