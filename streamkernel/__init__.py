@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import checkpoint, kernels
-from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier
+from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier, MultiTargetKRLS
 from .running import Run, run
 
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
@@ -50,6 +50,7 @@ __all__ = [
     "KernelMixture",
     "KernelMixtureClassifier",
     "LSSVMClassifier",
+    "MultiTargetKRLS",
     "Run",
     "batch",
     "datasets",
