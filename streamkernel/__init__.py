@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import checkpoint, kernels
+from .checkpoint import load
 from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier, MultiTargetKRLS
 from .running import Run, run
 
@@ -56,6 +57,7 @@ __all__ = [
     "datasets",
     "filters",
     "kernels",
+    "load",
     "metrics",
     "plotting",
     "run",
