@@ -53,6 +53,11 @@ class Record:
 
     When there are too many bins, neighbors are merged: each then stands for twice as many rows.
 
+    Parameters
+    ----------
+    kinds
+        Of marks.
+
     Examples
     --------
 
@@ -68,11 +73,11 @@ class Record:
 
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kinds: Iterable[str] = ()) -> None:
         self.count = 0
         self.span = 1
         self.bins: list[Bin] = []
-        self.marks: dict[str, deque[int]] = {}
+        self.marks: dict[str, deque[int]] = {kind: deque(maxlen=MARKS) for kind in kinds}
         self._rows: deque[Row] = deque(maxlen=ROWS)
         self._steps: deque[float] = deque(maxlen=STEPS)
         self._last = math.nan
@@ -111,7 +116,7 @@ class Record:
 
     def mark(self, kind: str) -> None:
         """Something happened at the newest row."""
-        self.marks.setdefault(kind, deque(maxlen=MARKS)).append(self.count)
+        self.marks[kind].append(self.count)
 
     def rows_since(self, count: int) -> list[Row]:
         """The rows after the first `count`, or as many of them as are kept."""

@@ -158,11 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
         named = self.headers.get("Host", "").lower() in hosts
         own = origin is None or origin in [f"http://{host}" for host in hosts]
         # A link from elsewhere may open the page, but no foreign page may load the numbers.
-        return (
-            named
-            and own
-            and (self.path == "/" or self.headers.get("Sec-Fetch-Site") not in ("cross-site", "same-site"))
-        )
+        foreign = self.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
+        return named and own and (self.path == "/" or not foreign)
 
     def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
         self.send_response(status)

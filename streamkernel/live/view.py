@@ -67,7 +67,7 @@ class View:
         self._size = facts.reader_of(self._model, "size")
         self._kinds = {k: r for k, name in facts.KINDS.items() if (r := facts.reader_of(self._model, name)) is not None}
         self._known = {kind: _last(read()) for kind, read in self._kinds.items()}
-        self._record = Record()
+        self._record = Record(self._kinds)
         self._lock = threading.Lock()
         self._ended = False
         self._ahead: list[Row] = []
@@ -88,6 +88,11 @@ class View:
     def url(self) -> str:
         """Where the page is."""
         return self._server.url
+
+    @property
+    def pages(self) -> int:
+        """How many pages are open now."""
+        return self._server.readers
 
     def observe(
         self,

@@ -77,7 +77,7 @@ function showNumbers() {
   put("n-p50", duration(n.p50));
   put("n-p99", "99 % below " + duration(n.p99));
   put("n-drift", whole((data.marks.drift || []).length));
-  put("n-tuning", data.marks.tuning ? whole(data.marks.tuning.length) + " tunings" : "");
+  put("n-tuning", whole((data.marks.tuning || []).length) + " tunings");
 }
 
 function showBars(id, pairs) {
@@ -100,6 +100,7 @@ function showBars(id, pairs) {
 let listed = "";
 
 function showMarks() {
+  for (const part of document.querySelectorAll(".with-marks")) part.hidden = !Object.keys(data.marks).length;
   const all = Object.entries(data.marks).flatMap(([kind, rows]) => rows.map((row) => [row, kind]));
   const newest = all.sort((a, b) => b[0] - a[0]).slice(0, 40), key = JSON.stringify(newest);
   if (key === listed) return;
@@ -199,13 +200,12 @@ function drawPointer(chart, source, xs, rows) {
 // Sums over the bins that hold the newest `rolling` rows at each bin: numerator and denominator by column.
 function rollingMean(bins, top, bottom) {
   const found = [];
-  let above = 0, below = 0, rows = 0, start = 0;
-  for (const bin of bins) {
-    above += bin[top]; below += bin[bottom]; rows += bin[0];
-    while (start < bins.length && rows - bins[start][0] >= rolling) {
-      above -= bins[start][top]; below -= bins[start][bottom]; rows -= bins[start][0]; start++;
+  for (let end = 0; end < bins.length; end++) {
+    let above = 0, below = 0, rows = 0;
+    for (let i = end; i >= 0 && rows < rolling; i--) {
+      above += bins[i][top]; below += bins[i][bottom]; rows += bins[i][0];
     }
-    found.push(below > 0 ? Math.max(0, above / below) : null);
+    found.push(below > 0 ? above / below : null);
   }
   return found;
 }
