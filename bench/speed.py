@@ -668,20 +668,19 @@ def live_view(options: Options) -> Iterator[Line]:
     data = workload(m := 24 if options.quick else VIEW_SIZE)
     samples = [dict(enumerate(x)) for x in data.visits.tolist()]
     pairs = list(zip(samples, data.targets.tolist(), strict=True))
-    model = prepared(m, data)
+    model, first, second = (prepared(m, data) for _ in range(3))
 
     def plain(steps: int) -> None:
         for x, y in itertools.islice(itertools.cycle(pairs), steps):
             model.predict_moments(x)
             model.learn_one(x, y)
 
-    def seen(view: live.View) -> Contestant:
-        watched = prepared(m, data)
+    def seen(watched: KRLS, view: live.View) -> Contestant:
         steps = live.Watch(watched, itertools.cycle(pairs), view)
         return timed(lambda count: collections.deque(itertools.islice(steps, count), maxlen=0))
 
-    with live.View() as closed, live.View() as opened:
-        seconds = take_turns([timed(plain), seen(closed)], options.rounds)
+    with live.View(first) as closed, live.View(second) as opened:
+        seconds = take_turns([timed(plain), seen(first, closed)], options.rounds)
         low, median, high = np.percentile(1e6 * np.diff(seconds, axis=1), [25, 50, 75]).tolist()
         _, step = np.median(seconds, axis=0).tolist()
         what = "the live view adds to a step"
@@ -691,7 +690,9 @@ def live_view(options: Options) -> Iterator[Line]:
             while not opened.pages:
                 time.sleep(0.05)
             steps = round((0.1 if options.quick else 1.0) * VIEW_SECONDS / step)
-            seconds = take_turns([seen(closed), seen(opened)], 3 if options.quick else 21, [steps, steps])
+            seconds = take_turns(
+                [seen(first, closed), seen(second, opened)], 3 if options.quick else 21, [steps, steps]
+            )
             page.terminate()
     line = ratio_line("live", "a step with a page open vs none", m, seconds)
     yield dataclasses.replace(line, at_most=1.1)

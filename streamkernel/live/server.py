@@ -10,6 +10,7 @@ import contextlib
 import queue
 import socket
 import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +19,8 @@ ADDRESS = "127.0.0.1"
 NAMES = (ADDRESS, "localhost")
 # Pages that are served at once; messages that may wait for one; seconds after which it is given up.
 MOST_PAGES, MOST_WAITING, PATIENCE = 32, 30, 5.0
+# Seconds for which the last message may still be on its way when the server closes.
+LAST_WORDS = 0.5
 # Nothing from elsewhere, and no page of others around ours.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
@@ -39,18 +42,18 @@ class Reader:
         self._waiting: queue.Queue[bytes | None] = queue.Queue(MOST_WAITING)
         self.dropped = False
 
-    def put(self, message: bytes) -> None:
-        """Send a message soon; a reader that has not read the last ones is dropped."""
+    def put(self, message: bytes | None) -> None:
+        """Send a message soon, None for the end; a reader that has not read the last ones is dropped."""
         try:
             self._waiting.put_nowait(message)
         except queue.Full:
             self.dropped = True
 
     def next(self) -> bytes | None:
-        """The next message, or None where it took too long."""
+        """The next message, empty where it takes long, or None at the end."""
         with contextlib.suppress(queue.Empty):
             return self._waiting.get(timeout=PATIENCE)
-        return None
+        return b""
 
 
 class Server:
@@ -90,8 +93,8 @@ class Server:
         """How many pages are open."""
         return len(self._readers)
 
-    def publish(self, message: bytes) -> None:
-        """Send a message to all pages; nobody is waited for."""
+    def publish(self, message: bytes | None) -> None:
+        """Send a message to all pages, None for the end; nobody is waited for."""
         with self._lock:
             for reader in [*self._readers]:
                 reader.put(message)
@@ -116,6 +119,10 @@ class Server:
         """Stop serving."""
         if not self.closed.is_set():
             self.closed.set()
+            self.publish(None)
+            deadline = time.monotonic() + LAST_WORDS
+            while self._readers and time.monotonic() < deadline:
+                time.sleep(0.01)
             self._http.shutdown()
             self._http.server_close()
             self._thread.join(PATIENCE)
@@ -180,9 +187,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
             self._send(self.served.state())
-            while not (reader.dropped or self.served.closed.is_set()):
-                message = reader.next()
-                self._send(b"" if message is None else message)
+            while not reader.dropped and (message := reader.next()) is not None:
+                self._send(message)
         except OSError:  # it went away, or did not read for too long
             pass
         finally:

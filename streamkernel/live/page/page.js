@@ -6,7 +6,7 @@ const charts = Object.fromEntries(["stream", "error", "coverage", "size"].map((i
 
 let run = null, rolling = 200, ended = false, connected = false, numbers = {};
 let data = emptyData(), frozen = null;     // what is drawn while paused
-let shown = 300, offset = 0, pointer = null, dirty = true;
+let shown = innerWidth < 700 ? 100 : 300, offset = 0, pointer = null, dirty = true;
 
 function emptyData() {
   return { first: 0, rows: [[], [], [], []], bins: [], marks: {}, ahead: [[], [], [], []] };
@@ -102,7 +102,7 @@ let listed = "";
 function showMarks() {
   for (const part of document.querySelectorAll(".with-marks")) part.hidden = !Object.keys(data.marks).length;
   const all = Object.entries(data.marks).flatMap(([kind, rows]) => rows.map((row) => [row, kind]));
-  const newest = all.sort((a, b) => b[0] - a[0]).slice(0, 40), key = JSON.stringify(newest);
+  const newest = all.sort((a, b) => b[0] - a[0] || (a[1] < b[1] ? -1 : 1)).slice(0, 40), key = JSON.stringify(newest);
   if (key === listed) return;
   listed = key;
   const items = newest.map(([row, kind]) => {
@@ -340,6 +340,7 @@ function connect() {
   };
 }
 
+element("last").value = String(shown);
 const dark = matchMedia("(prefers-color-scheme: dark)");
 setTheme(dark.matches ? "dark" : "light");
 dark.addEventListener("change", (event) => setTheme(event.matches ? "dark" : "light"));
