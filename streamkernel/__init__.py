@@ -12,6 +12,7 @@ from .running import Run, run
 
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
     from . import batch, datasets, filters, metrics, plotting, selection
+    from .anomaly import KernelAnomalyDetector, SupervisedKernelAnomalyDetector
     from .auto import AutoKernelRegressor
     from .conformal import AdaptiveConformal
     from .ensembles import KernelMixture, KernelMixtureClassifier
@@ -26,10 +27,12 @@ _HOMES = {
     "AdaptiveConformal": "conformal",
     "AutoKernelForecaster": "forecasting",
     "AutoKernelRegressor": "auto",
+    "KernelAnomalyDetector": "anomaly",
     "KernelEqualizer": "equalization",
     "KernelForecaster": "forecasting",
     "KernelMixture": "ensembles",
     "KernelMixtureClassifier": "ensembles",
+    "SupervisedKernelAnomalyDetector": "anomaly",
 }
 # What a checkpoint may hold besides: the filters, and the state of the command line's `run`.
 _STORED = _HOMES | dict.fromkeys(("Session", "Standardizer"), "session")
@@ -46,6 +49,7 @@ __all__ = [
     "AutoKernelForecaster",
     "AutoKernelRegressor",
     "HeteroscedasticKRLS",
+    "KernelAnomalyDetector",
     "KernelEqualizer",
     "KernelForecaster",
     "KernelMixture",
@@ -53,6 +57,7 @@ __all__ = [
     "LSSVMClassifier",
     "MultiTargetKRLS",
     "Run",
+    "SupervisedKernelAnomalyDetector",
     "batch",
     "datasets",
     "filters",
