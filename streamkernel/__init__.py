@@ -6,7 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import checkpoint, kernels
-from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier
+from .checkpoint import load
+from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier, MultiTargetKRLS
 from .running import Run, run
 
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
@@ -50,11 +51,13 @@ __all__ = [
     "KernelMixture",
     "KernelMixtureClassifier",
     "LSSVMClassifier",
+    "MultiTargetKRLS",
     "Run",
     "batch",
     "datasets",
     "filters",
     "kernels",
+    "load",
     "metrics",
     "plotting",
     "run",

@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import json
 import math
+import os
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
@@ -66,6 +67,14 @@ class Checkpointed(abc.ABC):
         """The model as bytes, for `from_bytes`."""
         return dumps(self)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, for `streamkernel.load`; the old file is there until the new one is complete."""
+        write(path, self.to_bytes())
+
+    def _opened(self) -> Any:
+        """What `load` gives for this: the model itself, unless it only carries one."""
+        return self
+
     @classmethod
     def from_bytes(cls, data: bytes, functions: Functions | None = None) -> Self:
         """The model that `to_bytes` wrote; it continues bit for bit.
@@ -112,6 +121,59 @@ def loads(data: bytes, functions: Functions | None = None) -> Any:
         return _decode(header, memoryview(body)[_LENGTH.size + length :], functions or {})
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
         raise CheckpointError(f"cannot restore the checkpoint: {error}") from error
+
+
+def load(path: str | os.PathLike[str], functions: Functions | None = None) -> Any:
+    """The model in a file that `model.save(path)` or the command line's `--save` wrote.
+
+    It continues where it was saved. The checkpoint of a command that scaled the features gives a river pipeline: the
+    scaler with the statistics that it had, and the model.
+
+    Parameters
+    ----------
+    path
+        The file.
+    functions
+        The functions of `Custom` kernels by name: code is not stored.
+
+    Examples
+    --------
+
+    >>> import os, tempfile
+    >>> import streamkernel
+    >>> model = streamkernel.KRLS(ridge=0.1)
+    >>> model.learn_one({"x": 1.0}, 2.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.skm")
+    ...     model.save(path)
+    ...     same = streamkernel.load(path)
+    >>> same.predict_one({"x": 1.0}) == model.predict_one({"x": 1.0})
+    True
+
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        model = loads(data, functions)
+    except CheckpointError as error:
+        raise CheckpointError(f"{os.fspath(path)}: {error}") from error
+    return model._opened()
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file whole: who reads it meanwhile, or after a crash, sees the old one or the new one, never a part."""
+    target = os.path.realpath(path)  # a link stays a link
+    partial = f"{target}.{os.getpid()}.partial"
+    try:
+        with open(partial, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, target)
+    except BaseException:
+        if os.path.exists(partial):
+            os.remove(partial)
+        raise
 
 
 def _digest(body: bytes) -> bytes:

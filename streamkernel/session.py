@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from river import preprocessing
+
 from .checkpoint import Checkpointed
 from .kernels import Feature
 from .learners.base import StreamingRegressor
@@ -49,6 +51,12 @@ class Standardizer(Checkpointed):
             count, mean, squares = self._moments.get(name, (0, 0.0, 0.0))
             scaled[name] = (value - mean) / math.sqrt(squares / count) if squares > 0.0 else 0.0
         return scaled
+
+    def to_river(self) -> preprocessing.StandardScaler:
+        """River's scaler with the same statistics."""
+        counts, means, squares = ({name: m[i] for name, m in self._moments.items()} for i in range(3))
+        variances = {name: total / counts[name] for name, total in squares.items()}
+        return preprocessing.StandardScaler._from_state(counts, means, variances)
 
     def _get_state(self) -> dict[str, Any]:
         return {"moments": self._moments}
@@ -97,6 +105,9 @@ class Session(Checkpointed):
         variance = self._target._moments[0][2]
         explained = 1.0 - self._squares / variance if variance > 0.0 else math.nan
         return {"rmse": math.sqrt(self._squares / self.rows), "mae": self._absolute / self.rows, "r2": explained}
+
+    def _opened(self) -> Any:
+        return self._standardizer.to_river() | self.model if self.scale else self.model
 
     def _get_state(self) -> dict[str, Any]:
         sums = [self.rows, self._squares, self._absolute]
