@@ -78,7 +78,9 @@ def test_what_it_has_found_can_be_read() -> None:
     assert model.tunings[0] == 8 and model.tunings == sorted(set(model.tunings)) and model.drifts == []
     weights = model.weights
     assert len(weights) == 11 and sum(weights.values()) == pytest.approx(1.0)
-    assert {"learned kernel, no forgetting", "rough kernel, no forgetting", "straight line, no forgetting"} < set(weights)
+    assert {"learned kernel, no forgetting", "rough kernel, no forgetting", "straight line, no forgetting"} < set(
+        weights
+    )
     assert [count for count, _ in model.relevance_history] == model.tunings
     for _, relevance in model.relevance_history:
         assert sum(relevance.values()) == pytest.approx(1.0) and set(relevance) == {str(i) for i in range(10)}

@@ -7,6 +7,7 @@ it.
 from __future__ import annotations
 
 import abc
+import copy
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -169,12 +170,14 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
     ) -> tuple[Vector, Vector]:
         """`learn_rows` for a model whose kernel may change after any sample."""
         predictions, sizes = np.empty(len(rows)), np.empty(len(rows))
-        for target, weight in zip(targets.tolist(), weights.tolist(), strict=True):  # all or nothing is learned
-            reading.target(target)
-            reading.noise(weight)
-        for i, row in enumerate(rows.tolist()):
-            x = dict(zip(names, row, strict=True))
-            predictions[i], sizes[i] = self.predict_learn_one(x, float(targets[i]), float(weights[i])), self.size
+        before = copy.deepcopy(self._get_state())
+        try:
+            for i, row in enumerate(rows.tolist()):
+                x = dict(zip(names, row, strict=True))
+                predictions[i], sizes[i] = self.predict_learn_one(x, float(targets[i]), float(weights[i])), self.size
+        except Exception:  # all or nothing is learned
+            self._set_state(before)
+            raise
         return predictions, sizes
 
     @property

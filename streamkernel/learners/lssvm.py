@@ -7,6 +7,7 @@ Talbot). Paper -> code: λ `ridge`, b the constant added to the kernel, y the in
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -124,7 +125,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         known = y in self._classes
         if not known:
             self._knowing(x).check(x, w)
-            before = self._get_state()
+            before = copy.deepcopy(self._get_state())
             self.know([y])
             try:
                 self._learn(x, y, w)
