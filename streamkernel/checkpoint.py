@@ -95,7 +95,7 @@ class Checkpointed(abc.ABC):
 
 def dumps(model: Checkpointed) -> bytes:
     """Any model of this library as bytes."""
-    arrays: list[bytes] = []
+    arrays = _Arrays()
     header = json.dumps(_encode(model, arrays), separators=(",", ":")).encode()
     body = b"".join([_LENGTH.pack(len(header)), header, *arrays])
     return _PREFIX.pack(MAGIC, VERSION, _digest(body)) + body
@@ -180,7 +180,14 @@ def _digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=16).digest()
 
 
-def _encode(value: Any, arrays: list[bytes]) -> Any:
+class _Arrays(list[bytes]):
+    """The arrays of a checkpoint, and the functions by the names that its kernels have for them."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Callable[..., Any]] = {}
+
+
+def _encode(value: Any, arrays: _Arrays) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -188,7 +195,7 @@ def _encode(value: Any, arrays: list[bytes]) -> Any:
     if isinstance(value, np.generic):
         return _encode(value.item(), arrays)
     if isinstance(value, kernels.Kernel):
-        return {"kernel": repr(value)}
+        return {"kernel": kernels.text(value, arrays.functions)}
     if isinstance(value, np.ndarray):
         array = np.ascontiguousarray(value)
         kind = array.dtype.newbyteorder("<").str

@@ -17,6 +17,7 @@ from .base import Constant, Kernel, Leaf, Product, Sum
 from .base import check as check
 from .leaves import AnovaSpline, Custom, Linear, Polynomial, Spline
 from .parser import parse
+from .parser import text as text
 from .program import Compiled
 from .program import Feature as Feature
 from .program import Function as Function

@@ -81,6 +81,16 @@ class Kernel(base.Base, abc.ABC):
         object.__setattr__(self, "_programs", ((names, compiled), *kept[: KEPT_PROGRAMS - 1]))
         return compiled
 
+    def leaves(self) -> Iterator[Leaf]:
+        """The kernels of which the expression is made, from left to right."""
+        stack: list[Any] = [self]
+        while stack:
+            kernel = stack.pop()
+            if isinstance(kernel, Operator):
+                stack += (kernel.right, kernel.left)
+            else:
+                yield kernel
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__  # without the programs
 

@@ -171,6 +171,11 @@ class Custom(Leaf):
     def _assemble(self, into: Assembler) -> None:
         into.custom(self.code, self)
 
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
     def __repr__(self) -> str:
-        name = getattr(self.function, "__name__", type(self.function).__name__)
-        return f"Custom({name if name.isidentifier() else repr(name)}{', vectorized=True' if self.vectorized else ''})"
+        name = self.name if self.name.isidentifier() else repr(self.name)
+        return f"Custom({name}{', vectorized=True' if self.vectorized else ''})"

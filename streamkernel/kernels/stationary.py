@@ -75,13 +75,20 @@ class Stationary(Leaf):
             into.parameters([scale] * len(names), [range(len(names))])
 
 
+def _name(feature: Feature) -> Feature:
+    """A feature's name as Python has it: numpy's numbers and words are equal to those, but not printed so."""
+    if isinstance(feature, str):
+        return str(feature)
+    return feature.item() if isinstance(feature, np.generic) else feature
+
+
 def _length_scale(kernel: str, value: Any) -> LengthScale:
     def checked(name: str, number: Any) -> float:
         checks.number(f"{kernel} {name}", number, low=0.0, open_low=True, finite=False)
         return float(number)
 
     if isinstance(value, Mapping):
-        return FrozenScales({k: checked(f"length_scale of feature {k!r}", v) for k, v in value.items()})
+        return FrozenScales({_name(k): checked(f"length_scale of feature {k!r}", v) for k, v in value.items()})
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return tuple(checked(f"length_scale[{i}]", v) for i, v in enumerate(value))
     return checked("length_scale", value)

@@ -15,6 +15,25 @@ if TYPE_CHECKING:
     from .recursion import Recursion
 
 
+# Lists of unknown features for which a prediction is prepared.
+MOST_KEPT = 4
+
+
+def present(model: Recursion, x: Mapping[Feature, Any]) -> Model:
+    """A model that knows all features of x, with the sample in its inputs; the given one's state stays as it is."""
+    key, kept = tuple(x), model.wider
+    if key not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[key] = widened(model, model.merged(x))
+    return kept[key].present(x)
+
+
+def widened(model: Recursion, names: tuple[Feature, ...]) -> Wider:
+    """The model with these features, all that it knows among them."""
+    return RewhitenedCopy(model, names) if model.is_changed_by(names) else Widened(model, names)
+
+
 class Wider(Protocol):
     """A model that knows further features; it follows the one that it was made from."""
 
