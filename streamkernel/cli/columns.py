@@ -89,7 +89,7 @@ class Columns:
                     return dict(zip(self.features, values)), self._read_target(row)
             except (TypeError, ValueError):
                 pass  # what is wrong is found below
-        x = {name: self._value(name, cell) for name, cell in zip(self.features, cells)}
+        x: Sample = {name: self._value(name, cell) for name, cell in zip(self.features, cells)}
         y = self._read_target(row)
         if not self._settled:
             self._settle(x)

@@ -57,7 +57,7 @@ class Following:
             _check_options(known, arguments, classes)
         features = column_names(arguments.features)
         if features is None and known is not None and known.facts.get("chosen"):
-            features = known.features
+            features = list(known.features or [])
         if features is not None and arguments.target in features:
             raise CommandError(f"--features has {arguments.target!r}, which is the target")
         wanted = [arguments.target, *(features or [])]

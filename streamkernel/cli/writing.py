@@ -23,14 +23,12 @@ def check_outputs(outputs: dict[str, str | None], inputs: dict[str, str | None])
 
     Both are options with their paths; nothing is changed.
     """
-    seen = {option: path for option, path in inputs.items() if path not in (None, "-")}
+    seen = {option: path for option, path in inputs.items() if path is not None and path != "-"}
     for option, path in outputs.items():
-        if path is None:
-            continue
-        if path == "-":
+        if path is None or path == "-":
             continue
         for other, its_path in seen.items():
-            if its_path is not None and _same(path, its_path):
+            if _same(path, its_path):
                 raise CommandError(f"{option} {path} would overwrite {other} {its_path}: give another name")
         seen[option] = path
         _check_writable(option, path)
