@@ -18,9 +18,6 @@ from .encoding import Encoder
 from .kernels import Feature
 from .learners.base import StreamingRegressor
 
-# A class that was given less than this probability costs no more than with it: one surprise is not infinite.
-SMALLEST_PROBABILITY = 1e-15
-
 Moments = tuple[int, float, float]
 NOTHING_SEEN: Moments = (0, 0.0, 0.0)
 
@@ -131,6 +128,7 @@ class Session(Checkpointed):
         self._squares = 0.0
         self._absolute = 0.0
         self._covered: list[int] = [0, 0]
+        self._classes: dict[Any, int] = {}
         self._standardizer = Standardizer()
         self._target = Standardizer()
         self._encoder = Encoder()
@@ -180,11 +178,11 @@ class Session(Checkpointed):
         return found
 
     def _learn_class(self, x: Mapping[Feature, Any], y: Any) -> tuple[Any, float]:
-        shares = self.model.predict_proba_one(x)
+        found = _likeliest(self.model.predict_proba_one(x))
         self.model.learn_one(x, y)
-        found = _likeliest(shares)
         self._squares += found[0] != y
-        self._absolute -= math.log(max(shares.get(y, 0.0), SMALLEST_PROBABILITY))
+        self._absolute += max(self._classes, key=self._classes.__getitem__, default=None) != y
+        self._classes[y] = self._classes.get(y, 0) + 1
         return found
 
     def predict(self, x: Mapping[Feature, Any], level: float = 0.9) -> tuple[Any, ...]:
@@ -207,13 +205,13 @@ class Session(Checkpointed):
 
     def score(self) -> dict[str, float]:
         """The errors so far, and the share of the targets' variance, or of the classes, that was predicted."""
-        count = self.learned
-        mean = self._absolute / count if count else math.nan
-        if self.classifies:
-            return {"accuracy": 1.0 - self._squares / count if count else math.nan, "log_loss": mean}
+        count = self.learned or math.nan
+        squares, absolute = self._squares / count, self._absolute / count
+        if self.classifies:  # beside what the most frequent class so far would have scored
+            return {"accuracy": 1.0 - squares, "naive_accuracy": 1.0 - absolute}
         variance = self._target.squares(0)
         explained = 1.0 - self._squares / variance if variance > 0.0 else math.nan
-        return {"rmse": math.sqrt(self._squares / count) if count else math.nan, "mae": mean, "r2": explained}
+        return {"rmse": math.sqrt(squares), "mae": absolute, "r2": explained}
 
     @property
     def coverage(self) -> float | None:
@@ -234,6 +232,7 @@ class Session(Checkpointed):
             "counts": [self.unlabeled, self.skipped, *self._covered],
             "words": self._encoder.words,
             "gaps": self._encoder.gaps,
+            "classes": self._classes,
             "facts": self.facts,
         }
 
@@ -243,7 +242,7 @@ class Session(Checkpointed):
         if "counts" in state:  # sessions of earlier releases know nothing of them
             self.unlabeled, self.skipped, *self._covered = state["counts"]
             self._encoder.words, self._encoder.gaps = state["words"], state["gaps"]
-            self.facts = state["facts"]
+            self._classes, self.facts = state["classes"], state["facts"]
 
 
 def _bounds(model: Any, x: Mapping[Feature, Any], level: float) -> tuple[float, float]:

@@ -192,8 +192,8 @@ def as_number(cell: Any, point: str = ".") -> float | None:
 
 
 def _is_odd(cell: Any) -> bool:
-    """Whether Python reads a number where nobody meant one: 1_000."""
-    return isinstance(cell, str) and "_" in cell
+    """Whether Python may read a number where nobody meant one: 1_000, or digits of other scripts."""
+    return isinstance(cell, str) and ("_" in cell or not cell.isascii())
 
 
 def _kind(value: Any) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..session import Session
-from .columns import WORD, Columns, as_number, is_gap
+from .columns import WORD, Columns, as_number, is_gap, shown
 from .options import build_classifier, build_model, column_names, model_class, model_name, model_options
 from .output import OK, SIGNALED, CommandError, ReadingBar, message, print_result
 from .plots import PLOTTED_ROWS, check_plot, plot_run
@@ -106,7 +106,15 @@ class Following:
             if found is not None or len(peeked) == MOST_PEEKED:
                 break
         self._rows = _joined(peeked, self._rows)
-        return found is not None and as_number(found, self.arguments.decimal) is None
+        if found is None or as_number(found, self.arguments.decimal) is not None:
+            return False
+        if self.arguments.decimal == "." and as_number(found, ",") is not None:
+            raise CommandError(
+                f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: "
+                "for decimal commas give --decimal , and for classes use 'streamkernel classify'"
+            )
+        message(f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: classes are learned")
+        return True
 
     def _columns(self, features: list[str]) -> Columns:
         arguments, session = self.arguments, self.session
@@ -187,7 +195,7 @@ class Following:
 
     def _learn(self) -> int | None:
         """Predict and learn row by row, with checkpoints in between; the signal that ended it, if one did."""
-        arguments, session, place = self.arguments, self.session, self._place
+        arguments, session = self.arguments, self.session
         header = ",".join(["row", "target", *session.outputs])
         known = session.facts.get("log") if session.rows else None
         hidden = arguments.predictions == "-" and sys.stdout.isatty()
@@ -198,11 +206,10 @@ class Following:
             ReadingBar(self.table, hidden) as bar,
         ):
             level = arguments.level if log.active else None
-            rows = bar.rows(interrupts.rows(place.unread(self._rows, arguments.file)))
+            rows = bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file)))
             with self._keeping(log), contextlib.suppress(Stopped):
                 for mark, row in rows:
-                    self._take(row, level, log)
-                    place.passed(mark)
+                    self._take(mark, row, level, log)
                     if arguments.save and session.rows - saved_at >= arguments.checkpoint_every:
                         self._keep(log)
                         saved_at = session.rows
@@ -210,22 +217,26 @@ class Following:
                 self._keep(log)
         return interrupts.caught
 
-    def _take(self, row: Any, level: float | None, log: PredictionLog) -> None:
+    def _take(self, mark: int, row: Any, level: float | None, log: PredictionLog) -> None:
         """One row: predicted and learned, predicted, or skipped."""
         session = self.session
+        found: tuple[Any, ...] | None
         try:
             x, y = self.columns.read(row)
             if y is None:
-                found = session.predict(x, level or self.arguments.level) if log.active else ()
+                found = session.predict(x, self.arguments.level) if log.active else ()
                 session.unlabeled += 1
                 session.rows += 1
             else:
                 found = session.follow(x, y, level)
         except (TypeError, ValueError, ArithmeticError) as error:
             self._skip(error)
+            found = None
+        self._place.passed(mark)
+        if found is None:
             return
         if log.active:
-            log.add(f"{session.rows},{','.join(map(text_of, (y, *found)))}\n")
+            log.add(line_of((session.rows, y, *found)))
         if self.arguments.plot and y is not None:
             self._tail.append((y, found[0]))
 
@@ -264,7 +275,10 @@ class Following:
             raise
         except OSError as error:
             text = f"cannot write {log.path}: {error.strerror or error}"
-            self._save(log)
+            try:
+                self._save(log)
+            except CommandError as other:
+                raise CommandError(f"{text}; {other}; what was there before is kept") from error
             hint = f"; {self.session.rows} rows are in {self.arguments.save}: make room and go on with --resume"
             raise CommandError(text + (hint if self.arguments.save else "")) from error
 
@@ -284,9 +298,9 @@ def _check_options(session: Session, arguments: argparse.Namespace, classes: boo
     if chosen is not None and session.features is not None and set(chosen) != set(session.features):
         differences.append(f"--features {','.join(session.features)}, not {','.join(chosen)}")
     if arguments.model and type(model) is not model_class(arguments.model):
-        differences.append(f"a {type(model).__name__}, not --model {arguments.model}")
+        differences.append(f"{type(model).__name__}, not --model {arguments.model}")
     elif classes and not session.classifies:
-        differences.append(f"a {type(model).__name__}, not a classifier")
+        differences.append(f"{type(model).__name__}, not a classifier")
     else:
         for name, value in model_options(arguments).items():
             if getattr(model, name, None) != value:
@@ -306,7 +320,12 @@ def _check_features(path: str, now: list[str], before: Any) -> None:
         raise CommandError(f"{path}: the model does not know the column {further[0]!r}: choose with --features {names}")
 
 
-def text_of(value: Any) -> str:
+def line_of(cells: tuple[Any, ...]) -> str:
+    """A line of the predictions."""
+    return ",".join(map(_text, cells)) + "\n"
+
+
+def _text(value: Any) -> str:
     """A cell of the predictions: full precision, empty where there is nothing."""
     if value is None or value != value:
         return ""

@@ -10,6 +10,7 @@ import functools
 import io
 import lzma
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -186,9 +187,15 @@ def _encoding_of(head: bytes) -> str:
     even, odd = head[::2].count(0), head[1::2].count(0)
     if max(even, odd) > len(head) // 4:  # Latin letters and digits have one zero byte each
         return "utf-16-be" if even > odd else "utf-16-le"
+    if _decodes(head, "utf-8"):
+        return "utf-8"
+    # Windows' own characters stand where Latin-1 has none that are used.
+    return "cp1252" if re.search(rb"[\x80-\x9f]", head) and _decodes(head, "cp1252") else "latin-1"
+
+
+def _decodes(head: bytes, encoding: str) -> bool:
     try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
+        codecs.getincrementaldecoder(encoding)().decode(head)
     except UnicodeDecodeError:
-        # Windows' own characters stand where Latin-1 has none that are used.
-        return "cp1252" if any(0x80 <= byte < 0xA0 for byte in head) else "latin-1"
-    return "utf-8"
+        return False
+    return True

@@ -81,8 +81,13 @@ class ReadingBar:
 
 
 def print_json(result: Mapping[str, Any] | Sequence[Mapping[str, Any]], file: Any = None) -> None:
-    """The result as one line; what is not a finite number is null."""
-    print(json.dumps(plain(result), allow_nan=False), file=file)
+    """The result as one line."""
+    print(as_json(result), file=file)
+
+
+def as_json(result: Any) -> str:
+    """One line of JSON; what is not a finite number is null."""
+    return json.dumps(plain(result), allow_nan=False)
 
 
 def plain(value: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 
 from ..session import Session
 from .columns import WORD, Columns
-from .following import text_of
+from .following import line_of
 from .options import column_names
-from .output import OK, CommandError, ReadingBar, message
+from .output import OK, CommandError, ReadingBar, as_json, message
 from .stored import read_checkpoint
 from .tables import Table
 from .writing import PredictionLog, check_outputs
@@ -23,7 +23,8 @@ def predict(arguments: argparse.Namespace) -> int:
     session = _session(arguments)
     features = column_names(arguments.features) or session.features
     table = Table(arguments.file, features or (), arguments.delimiter, arguments.encoding)
-    header, live = ",".join(["row", *session.outputs]), arguments.file == "-"
+    names, live = ("row", *session.outputs), arguments.file == "-"
+    header = None if arguments.json else ",".join(names)
     count = 0
     with contextlib.closing(table), PredictionLog(arguments.predictions, header, None, live) as log:
         if table.notes:
@@ -40,7 +41,8 @@ def predict(arguments: argparse.Namespace) -> int:
                         raise CommandError(f"{where}: {error} (--on-error skip leaves such rows out)") from error
                     message(f"{where}: skipped: {error}")
                     continue
-                log.add(f"{number},{','.join(map(text_of, found))}\n")
+                cells = (number, *found)
+                log.add(f"{as_json(dict(zip(names, cells)))}\n" if arguments.json else line_of(cells))
                 count += 1
         log.flush(to_disk=True)
     if not count:

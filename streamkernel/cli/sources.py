@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .output import CommandError
+from .output import CommandError, message
 
 BEGINNING = 64  # rows that a file is recognized by
 
@@ -68,6 +68,7 @@ class Place:
                         "it was cut, and there is nothing to continue; --again learns it as a new file"
                     )
                 self.restart()
+                message(f"{path} is another file than the one before: all of its rows are new")
                 yield from held
                 yield from rows
                 return

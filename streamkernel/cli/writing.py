@@ -112,7 +112,7 @@ class PredictionLog:
     path
         The file, `-` for standard output, None for nothing.
     header
-        The names of the columns.
+        The names of the columns, None where there is no such line.
     known
         What `state` was when the checkpoint was written, None for a new file.
     live
@@ -120,9 +120,9 @@ class PredictionLog:
 
     """
 
-    def __init__(self, path: str | None, header: str, known: dict[str, Any] | None, live: bool) -> None:
+    def __init__(self, path: str | None, header: str | None, known: dict[str, Any] | None, live: bool) -> None:
         self.path = path
-        self._header = f"{header}\n"
+        self._header = f"{header}\n" if header else ""
         self._known = known
         self._live = live or path == "-"
         self._pending: list[str] = []
