@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentati
     from .ensembles import KernelMixture, KernelMixtureClassifier
     from .equalization import KernelEqualizer
     from .forecasting import AutoKernelForecaster, KernelForecaster
-    from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier
+    from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier, MultiTargetKRLS
     from .running import Run, run
 
 __version__ = "0.1.0"
@@ -21,7 +21,8 @@ __version__ = "0.1.0"
 # Everything is imported when it is first used: a command's `--help` or a web server's start need no compiler.
 _SUBMODULES = ("batch", "checkpoint", "datasets", "filters", "kernels", "metrics", "plotting", "selection")
 _HOMES = {
-    **dict.fromkeys(("CKAAR", "IKAAR", "KAAR", "KRLS", "KRR", "HeteroscedasticKRLS", "LSSVMClassifier"), "learners"),
+    **dict.fromkeys(("CKAAR", "IKAAR", "KAAR", "KRLS", "KRR"), "learners"),
+    **dict.fromkeys(("HeteroscedasticKRLS", "LSSVMClassifier", "MultiTargetKRLS"), "learners"),
     "Run": "running",
     "load": "checkpoint",
     "run": "running",
@@ -52,6 +53,7 @@ __all__ = [
     "KernelMixture",
     "KernelMixtureClassifier",
     "LSSVMClassifier",
+    "MultiTargetKRLS",
     "Run",
     "batch",
     "checkpoint",

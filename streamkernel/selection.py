@@ -17,6 +17,7 @@ from .learners import reading
 from .learners.base import StreamingRegressor
 from .learners.krls import KRLS
 from .learners.lssvm import LSSVMClassifier
+from .threads import one_thread
 
 __all__ = ["tune"]
 
@@ -31,6 +32,7 @@ WIDTHS = (1.0, 0.3, 3.0)
 FOLDS = 5
 
 
+@one_thread
 def tune(
     model: StreamingRegressor | LSSVMClassifier | kernels.Kernel | None,
     X: Any,

@@ -71,6 +71,25 @@ def test_friedman_is_learned_and_explained() -> None:
         assert part in text
 
 
+def test_what_it_has_found_can_be_read() -> None:
+    model = AutoKernelRegressor("low")
+    assert model.drifts == model.tunings == model.relevance_history == [] and model.weights == {}
+    run(model, friedman(100))
+    assert model.tunings[0] == 8 and model.tunings == sorted(set(model.tunings)) and model.drifts == []
+    weights = model.weights
+    assert len(weights) == 11 and sum(weights.values()) == pytest.approx(1.0)
+    assert {"learned kernel, no forgetting", "rough kernel, no forgetting", "straight line, no forgetting"} < set(
+        weights
+    )
+    assert [count for count, _ in model.relevance_history] == model.tunings
+    for _, relevance in model.relevance_history:
+        assert sum(relevance.values()) == pytest.approx(1.0) and set(relevance) == {str(i) for i in range(10)}
+    assert AutoKernelRegressor.from_bytes(model.to_bytes()).relevance_history == model.relevance_history
+    for found in (model.drifts, model.tunings, model.weights, model.relevance_history):
+        found.clear()  # what is given is a copy
+    assert model.tunings and model.weights and model.relevance_history
+
+
 def awkward(count: int) -> list[tuple[dict[str, Any], float]]:
     """A constant feature, one of scale 1e9, one that appears late and one that vanishes."""
     random = np.random.default_rng(3)
@@ -166,7 +185,7 @@ def test_drift_is_noticed_and_followed() -> None:
     changed = [(x, y if t < 800 else 40.0 - 2.0 * y) for t, (x, y) in enumerate(stream)]
     model = AutoKernelRegressor()
     errors = run(model, changed)
-    assert any(800 <= at < 1100 for at in model._drifts)
+    assert any(800 <= at < 1100 for at in model.drifts)
     before, after = (np.sqrt(np.mean(errors[s] ** 2)) for s in (slice(600, 800), slice(1400, 1600)))
     assert after < 2.0 * 1.25 * before  # the noise is twice as large
 

@@ -21,6 +21,7 @@ from ..learners.base import gaussian, interval
 from ..learners.window import Window
 from .calibration import Calibration
 from .drift import DriftWatch
+from .relevance import change, new_history, shares
 from .tuning import Tuning, as_budget, tune
 
 # Experts are weighed by their squared errors in units of the mixture's own, a mean over about 30 samples. In units of
@@ -91,6 +92,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._watch = DriftWatch()
         self._drifts: list[int] = []
         self._tunings: list[int] = []
+        self._history = new_history()
         self._tuning: Tuning | None = None
         self._seen: tuple[dict[Feature, float], Vector, Vector] | None = None
 
@@ -219,6 +221,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         if not self._tunings:
             self._weighting = Weighting("bma", len(self._bank.experts), DISCOUNT, SHARE, 2.0)
         self._tunings.append(self._count)
+        self._history.append((self._count, self.relevance))
         self._seen = None
 
     # What it has found -----------------------------------------------------------------------------------------------
@@ -227,6 +230,26 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
     def size(self) -> int:
         """The number of points in the dictionary of the learned kernel."""
         return self._bank.experts[0].size if self._tuning is not None else 0
+
+    @property
+    def drifts(self) -> list[int]:
+        """The numbers of samples learned when drift was detected."""
+        return list(self._drifts)
+
+    @property
+    def tunings(self) -> list[int]:
+        """The numbers of samples learned when the scales were learned anew."""
+        return list(self._tunings)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each expert now, by what it is; empty before the scales were first learned."""
+        if self._tuning is None:
+            return {}
+        return dict(zip(self._expert_names(self._tuning), self._weighting.weights.tolist(), strict=True))
+
+    def _expert_names(self, tuning: Tuning) -> list[str]:
+        return [f"{_shape(expert.kernel, tuning.kernel)}, {_pace(expert)}" for expert in self._bank.experts]
 
     @property
     def relevance(self) -> dict[str, float]:
@@ -242,12 +265,12 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         rows = scaling.transform_many(names, self._window.samples[-RELEVANCE_SAMPLES:])
         model = self._bank.experts[int(np.argmax(self._weighting.weights))].recursion
         columns = tuple(scaling.names)
-        changes = []
-        for r in range(len(columns)):
-            high, low = (model.predict_many(columns, rows + step * np.eye(len(columns))[r]) for step in (0.5, -0.5))
-            changes.append(float(np.abs(high - low).mean()))
-        total = sum(changes) or 1.0
-        return {str(name): change / total for name, change in zip(columns, changes, strict=True)}
+        return shares(columns, [change(model, columns, rows, r) for r in range(len(columns))])
+
+    @property
+    def relevance_history(self) -> list[tuple[int, dict[str, float]]]:
+        """The relevance at each of the newest tunings, at most a hundred: the number of samples learned, and it."""
+        return [(count, dict(relevance)) for count, relevance in self._history]
 
     def explain(self) -> str:
         """What was chosen, and why, as text."""
@@ -274,14 +297,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             f"Intervals are stretched by {self._calibration.stretch:.2g} so that 90 % of the targets lie inside.",
             "Experts by weight:",
         ]
-        for weight, expert in sorted(
-            zip(self._weighting.weights.tolist(), self._bank.experts, strict=True), key=lambda pair: -pair[0]
-        ):
-            shape = _shape(expert.kernel, self._tuning.kernel)
-            pace = (
-                "no forgetting" if expert.forgetting == 1.0 else f"forgetting {expert.forgetting:g} ({expert.forget})"
-            )
-            lines.append(f"  {weight:.3f}  {shape}, {pace}")
+        lines += [f"  {weight:.3f}  {name}" for name, weight in sorted(self.weights.items(), key=lambda pair: -pair[1])]
         return "\n".join(lines)
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
@@ -298,6 +314,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             "errors": self._watch.errors,
             "drifts": self._drifts,
             "tunings": self._tunings,
+            "history": list(self._history),
         }
         if self._tuning is not None:
             tuning = self._tuning
@@ -319,6 +336,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._range = (state["range"][0], state["range"][1])
         self._drifts, self._tunings = state["drifts"], state["tunings"]
         self._watch.restart(state["errors"])
+        self._history.extend(state.get("history", ()))
         if "point" in state:
             scaling = Scaling([], np.empty((0, 0)))
             scaling.columns = [Column(*column) for column in state["columns"]]
@@ -333,3 +351,7 @@ def _shape(kernel: kernels.Kernel | None, learned: kernels.Kernel) -> str:
     if kernel == learned:
         return "learned kernel"
     return "rough kernel" if "Laplacian" in repr(kernel) else "straight line"
+
+
+def _pace(expert: Any) -> str:
+    return "no forgetting" if expert.forgetting == 1.0 else f"forgetting {expert.forgetting:g} ({expert.forget})"

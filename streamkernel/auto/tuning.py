@@ -16,6 +16,7 @@ from ..ensembles.weighting import SMALLEST_VARIANCE
 from ..learners.bank import Bank
 from ..learners.krls import KRLS
 from ..learners.window import Window
+from ..threads import one_thread
 
 
 class Budget(NamedTuple):
@@ -72,6 +73,7 @@ class Tuning(NamedTuple):
     """The error that is usual now, as the targets are given."""
 
 
+@one_thread
 def tune(window: Window, words: Collection[str], budget: Budget, start: Vector | None) -> tuple[Tuning, Bank] | None:
     """Learn scales, ridge, level and trend by the evidence of the newest samples; make experts of them.
 

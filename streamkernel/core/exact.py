@@ -149,7 +149,7 @@ def _append_from_block(model: Model, batch: Batch, start: int, b: int) -> None:
         error = target - mean
         zeta[size] = error / own[b]
         batch.errors[start + b, output] = error
-        model.errors[output] = error
+        model.errors[output], model.targets[output] = error, target
         squares += target * target
     noise = batch.noise[start + b]
     model.size = size + 1

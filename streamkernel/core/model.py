@@ -40,6 +40,10 @@ class Model(Views):
     """var(α̃ⱼ) as last computed; infinite where it is not known."""
     similarities: Vector
     """k(xⱼ, xⱼ)."""
+    noise_sums: Vector
+    """As `noise_sum`, of every target by itself."""
+    squares: Vector
+    """As `target_squares`, of every target by itself."""
 
     # Workspace.
     projection: Vector

@@ -121,6 +121,9 @@ def account(model: Model, squares: float, noise: float) -> None:
     """Count a learned sample: the mean square of the targets, Σ e²/(1 + u) and Σ ln(1 + u)."""
     model.seen += 1
     model.target_squares += (squares / len(model.errors) - model.target_squares) / model.seen
+    for output in range(len(model.squares)):
+        target = model.targets[output]
+        model.squares[output] += (target * target - model.squares[output]) / model.seen
     growth = 1.0 + model.relative_variance / noise
     model.regularized_loss += model.errors[0] * model.errors[0] / (noise * growth)
     model.log_determinant += math.log(growth)
@@ -308,7 +311,9 @@ def _report_block(model: Model, batch: Batch, start: int, count: int) -> None:
         spread, noise = model.innovations[b, b] * model.innovations[b, b], batch.noise[start + b]
         squares = 0.0
         for output in range(len(model.errors)):
-            squares += batch.targets[start + b, output] * batch.targets[start + b, output]
+            target = batch.targets[start + b, output]
+            model.targets[output] = target
+            squares += target * target
             model.errors[output] = batch.errors[start + b, output]
         observe_noise(model, spread)
         if residuals[b] > model.threshold:

@@ -201,13 +201,16 @@ def _join(parts: Matrix) -> Signal:
 
 
 class Regression(WindowDetector):
-    """The nearest symbol to a least-squares estimate; both parts of a complex symbol in one recursion."""
+    """The nearest symbol to a least-squares estimate; both parts of a complex symbol in one recursion.
 
-    def __init__(self, model: Any, margin: float, **options: Any) -> None:
+    With `separate`, as in the first release: a model for each part, and one sample at a time.
+    """
+
+    def __init__(self, model: Any, margin: float, separate: bool = False, **options: Any) -> None:
         super().__init__(**options)
         self._margin = margin
         outputs = 2 if self._complex_symbols else 1
-        self._shared = Outputs.of(model, outputs, self.columns)
+        self._shared = None if separate else Outputs.of(model, outputs, self.columns)
         # A model of river, or one that learns its kernel: one for each part.
         self.models = [model] if self._shared is not None or outputs == 1 else [model, model.clone()]
         self._error = 0.0

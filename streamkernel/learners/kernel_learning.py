@@ -27,6 +27,7 @@ import numpy as np
 from .. import criteria, kernels
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
+from ..threads import one_thread
 from .reading import sort_names
 from .reading import target as check_target
 from .recursion import Recursion
@@ -119,6 +120,7 @@ class KernelLearning:
 
     # By steps along the slope ----------------------------------------------------------------------------------------
 
+    @one_thread
     def _add_slope(self, errors: Vector, coefficients: Matrix, points: Matrix) -> None:
         """Add ∂½e²/∂θ of the newest sample, for the model as it was before; a column of `points` is one of them."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -143,6 +145,7 @@ class KernelLearning:
 
     # By refitting ----------------------------------------------------------------------------------------------------
 
+    @one_thread
     def _refitted(self, model: Recursion) -> Recursion:
         self.next = min(GROWTH * self.count, self.count + INTERVAL)
         samples, targets = self.window.samples[-TUNING:], self.window.targets[-TUNING:, 1:]

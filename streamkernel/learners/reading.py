@@ -70,11 +70,11 @@ def number(what: str, value: Any) -> float:
     return result
 
 
-def target(value: Any) -> float:
+def target(value: Any, what: str = "target y") -> float:
     """A target that can be learned, or an error."""
-    result = number("target y", value)
+    result = number(what, value)
     if abs(result) > LARGEST_TARGET:
-        raise ValueError(f"target y is {value!r}: its square overflows; rescale the target")
+        raise ValueError(f"{what} is {value!r}: its square overflows; rescale the target")
     return result
 
 
@@ -113,26 +113,27 @@ def is_one_row(X: Any, y: Any) -> bool:
     )
 
 
-def frame(X: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
+def frame(X: Any, name: str = "X", what: str = "feature") -> tuple[tuple[Feature, ...], Matrix, Any]:
     """The column names, the numbers and the narwhals frame (None for an array) of what `learn_many` takes."""
     if isinstance(X, np.ndarray | list | tuple):
-        array = _floats("X", X, lambda index: f"in X feature {index[-1]!r}" if index else "X")
+        array = _floats(name, X, lambda index: f"in {name} {what} {index[-1]!r}" if index else name)
         if array.ndim != 2:
-            raise ValueError(f"X must have two dimensions (samples, features), got shape {array.shape}")
-        return _checked(tuple(range(array.shape[1])), array, None)
+            raise ValueError(f"{name} must have two dimensions (samples, {what}s), got shape {array.shape}")
+        return _checked(tuple(range(array.shape[1])), array, None, what)
     data = utils.dataframe.into_frame(X)
-    names = tuple(data.columns)
-    for name, kind in data.schema.items():
+    for column_name, kind in data.schema.items():
         if not (kind.is_numeric() or kind == nw.Boolean):
-            for value in sorted(data[name].to_list(), key=_is_complex, reverse=True):
-                number(f"feature {name!r}", value)
-    return _checked(names, utils.dataframe.to_numpy(data), data)
+            for value in sorted(data[column_name].to_list(), key=_is_complex, reverse=True):
+                number(f"{what} {column_name!r}", value)
+    return _checked(tuple(data.columns), utils.dataframe.to_numpy(data), data, what)
 
 
-def _checked(names: tuple[Feature, ...], array: Matrix, data: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
+def _checked(
+    names: tuple[Feature, ...], array: Matrix, data: Any, what: str
+) -> tuple[tuple[Feature, ...], Matrix, Any]:
     if not np.isfinite(array).all():
         i, j = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(f"feature {names[j]!r} is {array[i, j]} in row {i}: every value must be finite")
+        raise ValueError(f"{what} {names[j]!r} is {array[i, j]} in row {i}: every value must be finite")
     return names, array, data
 
 

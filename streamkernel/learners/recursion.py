@@ -20,6 +20,7 @@ from ..core.model import NO_LIMIT, Batch, Model
 from ..core.triangular import solve_transposed
 from ..core.types import Matrix, Vector
 from ..kernels import Compiled, Feature
+from ..threads import one_thread
 from . import reading, rewhitening, state, storage
 from .forms import Dictionary, Form
 from .intake import Intake
@@ -171,6 +172,7 @@ class Recursion:
         before = self.effective_kernel()
         return bool(self.size and (before.depends_on_width or before != self.effective_kernel(len(names))))
 
+    @one_thread
     def adopt(self, names: tuple[Feature, ...]) -> None:
         """Take in new features: old samples had zero there."""
         if not self.is_changed_by(names):
