@@ -5,25 +5,28 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint, kernels
-from .checkpoint import load
-from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier, MultiTargetKRLS
-from .running import Run, run
-
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
-    from . import batch, datasets, filters, metrics, plotting, selection
+    from . import batch, checkpoint, datasets, filters, kernels, metrics, plotting, selection
     from .anomaly import KernelAnomalyDetector, SupervisedKernelAnomalyDetector
     from .auto import AutoKernelRegressor
+    from .checkpoint import load
     from .conformal import AdaptiveConformal
     from .ensembles import KernelMixture, KernelMixtureClassifier
     from .equalization import KernelEqualizer
     from .forecasting import AutoKernelForecaster, KernelForecaster
+    from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier, MultiTargetKRLS
+    from .running import Run, run
 
 __version__ = "0.1.0"
 
-# Imported when first used: what they build on takes a second to import.
-_SUBMODULES = ("batch", "datasets", "filters", "metrics", "plotting", "selection")
+# Everything is imported when it is first used: a command's `--help` or a web server's start need no compiler.
+_SUBMODULES = ("batch", "checkpoint", "datasets", "filters", "kernels", "metrics", "plotting", "selection")
 _HOMES = {
+    **dict.fromkeys(("CKAAR", "IKAAR", "KAAR", "KRLS", "KRR"), "learners"),
+    **dict.fromkeys(("HeteroscedasticKRLS", "LSSVMClassifier", "MultiTargetKRLS"), "learners"),
+    "Run": "running",
+    "load": "checkpoint",
+    "run": "running",
     "AdaptiveConformal": "conformal",
     "AutoKernelForecaster": "forecasting",
     "AutoKernelRegressor": "auto",
@@ -37,7 +40,6 @@ _HOMES = {
 # What a checkpoint may hold besides: the filters, and the state of the command line's `run`.
 _STORED = _HOMES | dict.fromkeys(("Session", "Standardizer"), "session")
 _STORED |= dict.fromkeys(("KLMS", "QKLMS", "NORMA", "KNLMS", "KAPA", "ExKRLS", "FixedBudgetKRLS"), "filters")
-checkpoint.HOMES.update({name: f"{__name__}.{home}" for name, home in _STORED.items()})
 
 __all__ = [
     "CKAAR",
@@ -59,6 +61,7 @@ __all__ = [
     "Run",
     "SupervisedKernelAnomalyDetector",
     "batch",
+    "checkpoint",
     "datasets",
     "filters",
     "kernels",

@@ -14,6 +14,7 @@ import json
 import math
 import os
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
@@ -30,9 +31,6 @@ _LENGTH = struct.Struct("<Q")
 _ARRAY_TYPES = ("<f8", "<i8", "|u1", "|b1")
 
 Functions = Mapping[str, Callable[..., Any]]
-
-# The modules of classes that can be restored and are not imported yet, by name: the package fills it in.
-HOMES: dict[str, str] = {}
 
 
 class CheckpointError(ValueError):
@@ -235,8 +233,9 @@ def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
     if tag == "items":
         return {_decode(k, arrays, functions): _decode(v, arrays, functions) for k, v in content}
     name, parameters, state = content
-    if name not in Checkpointed._registry and name in HOMES:
-        importlib.import_module(HOMES[name])
+    package: Any = sys.modules[__package__]
+    if name not in Checkpointed._registry and name in package._STORED:  # it lists the modules of its classes
+        importlib.import_module(f".{package._STORED[name]}", __package__)
     if name not in Checkpointed._registry:
         raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
     model = Checkpointed._registry[name](**_decode(parameters, arrays, functions))

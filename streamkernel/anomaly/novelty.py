@@ -114,8 +114,8 @@ class Novelty:
         """Learn the units anew, and the window in them."""
         names = [str(name) for name in self._window.names]
         self._scaling = Scaling(names, self._window.samples)
-        gaps = np.isnan(self._window.samples).any(axis=0).tolist()
-        self._always = [name for name, gap in zip(self._window.names, gaps, strict=True) if not gap]
+        present = ~np.isnan(self._window.samples)
+        self._always = [name for name, own in zip(self._window.names, present.T, strict=True) if own.all()]
         newest = dict(zip(self._window.names, self._window.samples[-1].tolist(), strict=True))
         self._constants = {name: newest[name] for name in self._always if name not in self._scaling.names}
         rows = self._scaling.transform_many(names, self._window.samples)
