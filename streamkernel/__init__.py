@@ -6,17 +6,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import checkpoint, kernels
-from .checkpoint import load
+from .checkpoint import load, save
 from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier
 from .running import Run, run
 
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
     from . import batch, datasets, filters, metrics, plotting, selection
     from .auto import AutoKernelRegressor
+    from .batch.pipelines import to_stream
     from .conformal import AdaptiveConformal
     from .ensembles import KernelMixture, KernelMixtureClassifier
     from .equalization import KernelEqualizer
     from .forecasting import AutoKernelForecaster, KernelForecaster
+    from .targets import TargetScaler
 
 __version__ = "0.1.0"
 
@@ -30,9 +32,12 @@ _HOMES = {
     "KernelForecaster": "forecasting",
     "KernelMixture": "ensembles",
     "KernelMixtureClassifier": "ensembles",
+    "TargetScaler": "targets",
+    "to_stream": "batch.pipelines",
 }
 # What a checkpoint may hold besides: the filters, and the state of the command line's `run`.
 _STORED = _HOMES | dict.fromkeys(("Session", "Standardizer"), "session")
+_STORED["FixedScaler"] = "scaling"
 _STORED |= dict.fromkeys(("KLMS", "QKLMS", "NORMA", "KNLMS", "KAPA", "ExKRLS", "FixedBudgetKRLS"), "filters")
 checkpoint.HOMES.update({name: f"{__name__}.{home}" for name, home in _STORED.items()})
 
@@ -52,6 +57,7 @@ __all__ = [
     "KernelMixtureClassifier",
     "LSSVMClassifier",
     "Run",
+    "TargetScaler",
     "batch",
     "datasets",
     "filters",
@@ -60,7 +66,9 @@ __all__ = [
     "metrics",
     "plotting",
     "run",
+    "save",
     "selection",
+    "to_stream",
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would make every name valid, misspelled ones too

@@ -23,7 +23,7 @@ from ..kernels import Compiled, Feature
 from . import reading, rewhitening, state, storage
 from .forms import Dictionary, Form
 from .intake import Intake
-from .widening import RewhitenedCopy, Widened, Wider
+from .widening import RewhitenedCopy, Widened, Wider, warn_of_strangers
 
 # Features up to here leave every kernel finite where k(x, x) is: squares and products do not overflow.
 SAFE_VALUE = 1e150
@@ -289,6 +289,7 @@ class Recursion:
         if wider is None:
             if len(self._wider) >= MOST_WIDER:
                 self._wider.clear()
+            warn_of_strangers(self.names, x)
             wider = self._wider[key] = self._widened(self.merged(x))
         return wider.present(x)
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..core.model import Model
 from ..kernels import Feature
-from . import storage
+from . import reading, storage
 from .intake import Intake
 
 if TYPE_CHECKING:
     from .recursion import Recursion
+
+
+def warn_of_strangers(names: tuple[Feature, ...], x: Mapping[Feature, Any]) -> None:
+    """Warn where a model that has learned these features knows none of a sample's: the names are then often wrong."""
+    if names and x and not any(name in names for name in x):
+        reading.values(tuple(x), x)  # an error comes first
+        warnings.warn(f"the model knows none of the features {list(x)!r}: it has learned {list(names)!r}", stacklevel=5)
 
 
 class Wider(Protocol):
