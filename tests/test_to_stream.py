@@ -152,5 +152,7 @@ def test_samples_by_other_names_are_noticed() -> None:
     model.learn_one({"a": 1.0}, 1.0)
     with pytest.warns(UserWarning, match=r"none of the features \['b'\]: it has learned \['a'\]"):
         model.predict_one({"b": 1.0})
+    with pytest.warns(UserWarning, match=r"none of the features \[0, 1\]"):
+        model.predict_many(np.ones((3, 2)))
     model.predict_one({})
     model.predict_one({"a": 1.0, "b": 1.0})

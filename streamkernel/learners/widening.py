@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from .recursion import Recursion
 
 
-def warn_of_strangers(names: tuple[Feature, ...], x: Mapping[Feature, Any]) -> None:
+def warn_of_strangers(names: tuple[Feature, ...], x: Mapping[Feature, Any] | tuple[Feature, ...]) -> None:
     """Warn where a model that has learned these features knows none of a sample's: the names are then often wrong."""
     if names and x and not any(name in names for name in x):
-        reading.values(tuple(x), x)  # an error comes first
+        if isinstance(x, Mapping):
+            reading.values(tuple(x), x)  # an error comes first
         warnings.warn(f"the model knows none of the features {list(x)!r}: it has learned {list(names)!r}", stacklevel=5)
 
 
