@@ -9,13 +9,15 @@ if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentati
     from . import batch, checkpoint, datasets, filters, kernels, metrics, plotting, selection
     from .anomaly import KernelAnomalyDetector, SupervisedKernelAnomalyDetector
     from .auto import AutoKernelRegressor
-    from .checkpoint import load
+    from .batch.pipelines import to_stream
+    from .checkpoint import load, save
     from .conformal import AdaptiveConformal
     from .ensembles import KernelMixture, KernelMixtureClassifier
     from .equalization import KernelEqualizer
     from .forecasting import AutoKernelForecaster, KernelForecaster
     from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier, MultiTargetKRLS
     from .running import Run, run
+    from .targets import TargetScaler
 
 __version__ = "0.1.0"
 
@@ -26,6 +28,7 @@ _HOMES = {
     **dict.fromkeys(("HeteroscedasticKRLS", "LSSVMClassifier", "MultiTargetKRLS"), "learners"),
     "Run": "running",
     "load": "checkpoint",
+    "save": "checkpoint",
     "run": "running",
     "AdaptiveConformal": "conformal",
     "AutoKernelForecaster": "forecasting",
@@ -36,9 +39,12 @@ _HOMES = {
     "KernelMixture": "ensembles",
     "KernelMixtureClassifier": "ensembles",
     "SupervisedKernelAnomalyDetector": "anomaly",
+    "TargetScaler": "targets",
+    "to_stream": "batch.pipelines",
 }
 # What a checkpoint may hold besides: the filters, and the state of the command line's `run`.
 _STORED = _HOMES | dict.fromkeys(("Session", "Standardizer"), "session")
+_STORED["FixedScaler"] = "scaling"
 _STORED |= dict.fromkeys(("KLMS", "QKLMS", "NORMA", "KNLMS", "KAPA", "ExKRLS", "FixedBudgetKRLS"), "filters")
 
 __all__ = [
@@ -60,6 +66,7 @@ __all__ = [
     "MultiTargetKRLS",
     "Run",
     "SupervisedKernelAnomalyDetector",
+    "TargetScaler",
     "batch",
     "checkpoint",
     "datasets",
@@ -69,7 +76,9 @@ __all__ = [
     "metrics",
     "plotting",
     "run",
+    "save",
     "selection",
+    "to_stream",
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would make every name valid, misspelled ones too

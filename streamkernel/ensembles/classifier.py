@@ -118,6 +118,7 @@ class KernelMixtureClassifier(base.Classifier, Checkpointed):
             The sample's weight.
 
         """
+        reading.check_label(y)
         reading.noise(w)
         experts = self._experts or default_classifiers(len(x))
         guesses = [expert.predict_proba_one(x) for expert in experts]  # an error for a bad sample, before any learns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from .. import checks
 from ..core import columns
 from ..core.types import Matrix, Vector
 from .base import Leaf
-from .program import Assembler, Function
+from .program import Assembler, Feature, Function
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -158,6 +159,12 @@ class Custom(Leaf):
     def depends_on_width(self) -> bool:
         """A further feature changes the values."""
         return True
+
+    def renamed(self, names: Sequence[Feature]) -> Custom:
+        """Itself, unless the features would reach the function in another order."""
+        if list(names) != sorted(names, key=str):
+            raise ValueError(f"{self!r} takes features in sorted order of their names, and {list(names)!r} is not")
+        return self
 
     def values(self, points: Matrix, x: Vector) -> Vector:
         """The similarities of x to every row of `points`."""

@@ -54,6 +54,17 @@ class Stationary(Leaf):
             return self
         return dataclasses.replace(self, length_scale=dict.fromkeys(features, self.length_scale))
 
+    def renamed(self, names: Sequence[Feature]) -> Self:
+        """The same kernel where the features 0, 1, ... are called by these names."""
+        scale = self.length_scale
+        if isinstance(scale, Mapping):
+            return dataclasses.replace(
+                self, length_scale={name: scale[i] for i, name in enumerate(names) if i in scale}
+            )
+        if isinstance(scale, tuple):
+            return dataclasses.replace(self, length_scale=dict(zip(names, scale, strict=True)))
+        return self
+
     def _assemble(self, into: Assembler) -> None:
         into.leaf(self.code, workspace=2)
         scale, names, kind = self.length_scale, into.features, type(self).__name__

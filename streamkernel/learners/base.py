@@ -23,6 +23,7 @@ from ..kernels import Feature
 from . import reading
 from .kernel_learning import KernelLearning, thetas
 from .recursion import Recursion
+from .widening import warn_of_strangers
 
 
 class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
@@ -133,6 +134,7 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
     def predict_many(self, X: Any) -> Any:
         """Predict the targets of many samples: a series for a data frame, an array for an array."""
         names, rows, data = reading.frame(X)
+        warn_of_strangers(self._model.names, names)
         model = self._knowing(names)
         if self._shrinkage(0.0) is None:
             means = model.predict_many(names, rows)[:, 0]

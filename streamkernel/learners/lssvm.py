@@ -19,6 +19,7 @@ from ..checkpoint import Checkpointed
 from ..core.forgetting import RULES
 from ..core.types import Vector
 from ..kernels import Feature
+from . import reading
 from .kernel_learning import KernelLearning, check_kernel_learning, thetas
 from .recursion import Recursion
 
@@ -122,6 +123,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
             The sample's weight.
 
         """
+        reading.check_label(y)
         known = y in self._classes
         if not known:
             self._knowing(x).check(x, w)
@@ -183,6 +185,8 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
 
     def know(self, classes: Sequence[Hashable]) -> None:
         """Take note of classes of which no sample was learned yet."""
+        for label in classes:
+            reading.check_label(label)
         for label in classes:
             if label not in self._classes:
                 if self._classes:

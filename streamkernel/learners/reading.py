@@ -10,7 +10,7 @@ import math
 import numbers
 import operator
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -87,6 +87,18 @@ def noise(weight: Any) -> float:
     if not SMALLEST_NOISE <= 1.0 / result <= LARGEST_NOISE:
         raise ValueError(f"weight w is {weight!r}: it must be between {SMALLEST_NOISE:g} and {LARGEST_NOISE:g}")
     return 1.0 / result
+
+
+def check_label(value: Any) -> None:
+    """Raise an error unless this can be a class: None and NaN say that there is none."""
+    if not isinstance(value, Hashable):
+        raise TypeError(f"label y is {value!r} ({type(value).__name__}): a class must be hashable, such as a word")
+    try:
+        is_missing = value is None or bool(value != value)
+    except TypeError:  # pandas' NA is not even unequal to itself
+        is_missing = True
+    if is_missing:
+        raise ValueError(f"label y is {value!r}: a sample without a class cannot be learned, leave it out")
 
 
 def check_targets(values: Matrix) -> None:
