@@ -54,9 +54,14 @@ def learn_together(
         model.inputs[0], model.targets[0] = 1.0 / weight, target
         following.learn_following(model.table, leader.model.table)
     if leader.size > max(size, limit):
-        index = leader.shrink()
-        for follower in followers:
-            following.remove_following(follower.model.table, leader.model.table, index)
+        shrink_together(leader, followers)
+
+
+def shrink_together(leader: Recursion, followers: Sequence[Recursion]) -> None:
+    """Drop the point of the dictionary that matters least to the leader."""
+    index = leader.shrink()
+    for follower in followers:
+        following.remove_following(follower.model.table, leader.model.table, index)
 
 
 def _adopt_together(leader: Recursion, followers: Sequence[Recursion], names: tuple[Feature, ...]) -> None:
