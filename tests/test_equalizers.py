@@ -315,3 +315,11 @@ def test_bench_quick(tmp_path: Any, capsys: Any) -> None:
     assert {row["equalizer"] for row in first} == set(curves.EQUALIZERS)
     assert bench.main(["--quick", "--channel", "cubic", "--keep", "--out", str(tmp_path)]) == 0
     assert "kernel below all rivals" in capsys.readouterr().out
+
+
+@jitted
+def test_bench_speed_quick(tmp_path: Any, capsys: Any) -> None:
+    assert bench.main(["--quick", "--speed", "--json", "--out", str(tmp_path)]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert all(row["m"] > 20 and row["symbols a second"] > 0 for row in rows)
+    assert (tmp_path / "equalizers-speed.csv").exists()
