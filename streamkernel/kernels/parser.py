@@ -10,6 +10,7 @@ from typing import Any
 
 from .base import Kernel, Leaf
 from .leaves import Custom
+from .odd import Odd
 from .program import Function
 
 Functions = Mapping[str, Function]
@@ -91,6 +92,13 @@ def _parse_node(node: ast.expr, text: str, functions: Functions) -> Any:
         if not isinstance(left, Kernel) and not isinstance(right, Kernel):
             raise ValueError(f"cannot read kernel {text!r}: {ast.unparse(node)!r} combines no kernel")
         return left + right if isinstance(node.op, ast.Add) else left * right
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == Odd.__name__:
+        if len(node.args) != 1 or node.keywords:
+            raise ValueError(f"cannot read kernel {text!r}: Odd takes one kernel")
+        try:
+            return Odd(_parse_node(node.args[0], text, functions))
+        except TypeError as error:
+            raise ValueError(f"cannot read kernel {text!r}: {error}") from None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in Leaf.kinds:
         kind = Leaf.kinds[node.func.id]
         if kind is Custom:
@@ -103,7 +111,9 @@ def _parse_node(node: ast.expr, text: str, functions: Functions) -> Any:
             raise ValueError(f"cannot read kernel {text!r}: {error}") from None
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return node.value
-    raise ValueError(f"cannot read kernel {text!r}: {ast.unparse(node)!r} is none of {', '.join(sorted(Leaf.kinds))}")
+    raise ValueError(
+        f"cannot read kernel {text!r}: {ast.unparse(node)!r} is none of {', '.join(sorted({*Leaf.kinds, 'Odd'}))}"
+    )
 
 
 def _parse_custom(node: ast.Call, text: str, functions: Functions) -> Custom:
