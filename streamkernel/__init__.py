@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
-    from . import batch, checkpoint, datasets, filters, kernels, metrics, plotting, selection
+    from . import batch, checkpoint, datasets, filters, kernels, live, metrics, plotting, selection
     from .anomaly import KernelAnomalyDetector, SupervisedKernelAnomalyDetector
     from .auto import AutoKernelRegressor
     from .batch.pipelines import to_stream
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentati
 __version__ = "0.1.0"
 
 # Everything is imported when it is first used: a command's `--help` or a web server's start need no compiler.
-_SUBMODULES = ("batch", "checkpoint", "datasets", "filters", "kernels", "metrics", "plotting", "selection")
+_SUBMODULES = ("batch", "checkpoint", "datasets", "filters", "kernels", "live", "metrics", "plotting", "selection")
 _HOMES = {
     **dict.fromkeys(("CKAAR", "IKAAR", "KAAR", "KRLS", "KRR"), "learners"),
     **dict.fromkeys(("HeteroscedasticKRLS", "LSSVMClassifier", "MultiTargetKRLS"), "learners"),
@@ -72,6 +72,7 @@ __all__ = [
     "datasets",
     "filters",
     "kernels",
+    "live",
     "load",
     "metrics",
     "plotting",

@@ -15,12 +15,12 @@ import math
 import os
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from . import kernels, rivers
+from . import display, kernels, rivers
 from .checks import constructor_arguments
 
 MAGIC = b"SKM\x00"
@@ -48,6 +48,7 @@ class Checkpointed(abc.ABC):
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         Checkpointed._registry[cls.__name__] = cls
+        cls._repr_html_ = Checkpointed._repr_html_  # type: ignore[method-assign]  # river's bases come first
 
     def _parameters(self) -> dict[str, Any]:
         """The constructor's arguments."""
@@ -60,6 +61,14 @@ class Checkpointed(abc.ABC):
     @abc.abstractmethod
     def _set_state(self, state: dict[str, Any]) -> None:
         """Continue from what `_get_state` gave."""
+
+    def _recent_errors(self) -> Sequence[float]:
+        """The newest errors, in whatever unit, of a model that remembers some."""
+        return ()
+
+    def _repr_html_(self) -> str:
+        """How notebooks show the model."""
+        return display.as_html(self, self._parameters(), self._recent_errors())
 
     def to_bytes(self) -> bytes:
         """The model as bytes, for `from_bytes`."""

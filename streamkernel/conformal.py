@@ -141,6 +141,9 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         # finite.
         return max(self._scores) * (1.0 - self._miss_rate / self.rate)
 
+    def _recent_errors(self) -> list[float]:
+        return list(self._scores)
+
     def _get_state(self) -> dict[str, Any]:
         return {"scores": list(self._scores), "miss_rate": self._miss_rate}
 

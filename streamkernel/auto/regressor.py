@@ -299,6 +299,9 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         lines += [f"  {weight:.3f}  {name}" for name, weight in sorted(self.weights.items(), key=lambda pair: -pair[1])]
         return "\n".join(lines)
 
+    def _recent_errors(self) -> list[float]:
+        return self._watch.errors
+
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
     def _get_state(self) -> dict[str, Any]:
