@@ -140,6 +140,10 @@ class Encoder:
             self._read_value(row, name, value)
         return np.array(row)
 
+    def widened(self, row: Vector) -> Vector:
+        """A row that was encoded when there were fewer columns, with all of them."""
+        return np.append(row, self._blank[len(row) :])
+
     def _read_value(self, row: list[float], name: Hashable, value: Any) -> None:
         """Write what is not just a number of a known feature."""
         if value is None:
