@@ -18,7 +18,7 @@ from river.conf.interval import Interval
 from . import checks
 from .checkpoint import Checkpointed
 from .kernels import Feature
-from .learners import KRLS
+from .learners import KRLS, reading
 
 
 class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
@@ -86,6 +86,7 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
 
     def learn_one(self, x: Mapping[Feature, Any], y: float, **arguments: Any) -> None:
         """Adapt the quantile to the interval that was predicted for `x`, then let the model learn."""
+        reading.target(y)
         distribution = self._distribution(x)
         score = abs(y - distribution.mu) / distribution.sigma
         missed = score > self._reach()
