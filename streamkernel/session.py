@@ -157,7 +157,7 @@ class Session(Checkpointed):
         """The prediction for one row, with bounds if there is a level, made before the row is learned."""
         moments = None
         if self.encode:
-            x = self._encoder.learn(x)
+            x = self._encoder.named(self._encoder.learn(x))
         if self.scale:
             x, moments = self._standardizer.follow(x)
         found = self._learn_class(x, y) if self.classifies else self._learn_number(x, y, level)
@@ -189,7 +189,7 @@ class Session(Checkpointed):
     def predict(self, x: Mapping[Feature, Any], level: float = 0.9) -> tuple[Any, ...]:
         """The prediction for one row and its bounds, or the likeliest class and its probability; nothing is learned."""
         if self.encode:
-            x = self._encoder.read(x)
+            x = self._encoder.named(self._encoder.read(x))
         if self.scale:
             x = self._standardizer.transform_one(x)
         if self.classifies:
@@ -231,8 +231,7 @@ class Session(Checkpointed):
             "standardizer": self._standardizer,
             "target": {0: self._target},
             "counts": [self.unlabeled, self.skipped, *self._covered],
-            "words": self._encoder.words,
-            "gaps": self._encoder.gaps,
+            "encoder": [self._encoder.columns, self._encoder.words, self._encoder.labels, self._encoder.gaps],
             "classes": self._classes,
             "facts": self.facts,
         }
@@ -244,7 +243,8 @@ class Session(Checkpointed):
         self._target = tuple((target._moments if isinstance(target, Standardizer) else target).get(0, NOTHING_SEEN))
         if "counts" in state:
             self.unlabeled, self.skipped, *self._covered = state["counts"]
-            self._encoder.words, self._encoder.gaps = state["words"], state["gaps"]
+            *known, self._encoder.gaps = state["encoder"]
+            self._encoder.restore(*known)
             self._classes, self.facts = state["classes"], state["facts"]
 
 

@@ -76,7 +76,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         "channel", "regression" or "classification"; None for what goes with the model.
     symmetric
         Whether a model learns each sample in all rotations that map the alphabet onto itself (negation for a real
-        channel). That is right where the channel has the same symmetry.
+        channel). That is right where the channel has the same symmetry. Negation is for nothing with a kernel that has
+        it, `kernels.Odd(k)`: half the samples are learned, and half the points kept, for the same decisions.
     memory
         Without a model: L, how many earlier symbols an observation depends on; None to find it out.
 
