@@ -28,10 +28,14 @@ def forecast_lagged(arguments: argparse.Namespace) -> int:
             f"{arguments.file}: {len(values)} values; {needed} are needed for these lags and this horizon"
         )
     held = np.array(values[-horizon:])
-    check = np.array(_learned(values[:-horizon], arguments).forecast(horizon))
-    rmse, naive = (float(np.sqrt(np.mean((held - guess) ** 2))) for guess in (check, values[-horizon - 1]))
-    model = _learned(values, arguments)
-    means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
+    try:
+        check = np.array(_learned(values[:-horizon], arguments).forecast(horizon))
+        model = _learned(values, arguments)
+        means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
+    with np.errstate(over="ignore"):  # an error that is infinite is one, too
+        rmse, naive = (float(np.sqrt(np.mean((held - guess) ** 2))) for guess in (check, values[-horizon - 1]))
     steps = [
         {"step": i + 1, "mean": m, "lower": v.lower, "upper": v.upper} for i, (m, v) in enumerate(zip(means, intervals))
     ]
@@ -71,8 +75,5 @@ def _learned(series: Sequence[float], arguments: argparse.Namespace) -> Any:
         confidence_level=arguments.level,
         seed=arguments.seed,
     )
-    try:
-        model.learn_series(progress(series, "learning", len(series)))
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
+    model.learn_series(progress(series, "learning", len(series)))
     return model
