@@ -62,6 +62,21 @@ def test_two_seasons() -> None:
     assert 56 in find_seasons(values)
 
 
+def test_a_slow_season_under_noise() -> None:
+    """Of weekly values, a year: single changes are noise, averages over a month are not."""
+    random, t = np.random.default_rng(0), np.arange(600)
+    phase = 2.0 * np.pi * t / 52.18
+    values = 1.2 * np.cos(phase) + 0.5 * np.cos(2.0 * phase + 1.0) + 0.5 * random.standard_normal(600)
+    assert find_seasons(values) == (52,)
+
+
+def test_a_season_is_not_taken_for_its_double() -> None:
+    """Their squares are compared at the same values: the first years of this one are harder to predict."""
+    random, t = np.random.default_rng(3), np.arange(72)
+    values = np.cos(2.0 * np.pi * t / 12.0) + np.where(t < 36, 0.35, 0.1) * random.standard_normal(72)
+    assert find_seasons(values) == (12,)
+
+
 def test_the_logarithm_where_the_spread_grows() -> None:
     t = np.arange(144)
     growing = np.exp(0.02 * t + 0.3 * np.sin(2 * np.pi * t / 12))
@@ -138,6 +153,17 @@ def test_the_better_expert_gets_the_weight_in_its_band() -> None:
     assert weights[0, 0] > 0.99 and weights[1, 7] > 0.99
     np.testing.assert_allclose(weights.sum(axis=0), 1.0)
     assert bands(8).tolist() == [0, 1, 1, 2, 2, 2, 2, 3]
+
+
+def test_few_trials_leave_the_weights_equal() -> None:
+    """A season ahead a short series has few trials that do not overlap; without noise one is enough."""
+    errors = np.array([[1.0] * 8, [0.5] * 8])
+    few, many, exact = Record(2, 8), Record(2, 8), Record(2, 8, exact=True)
+    for record, trials in ((few, 2), (many, 200), (exact, 2)):
+        for _ in range(trials):
+            record.update(np.arange(8), errors)
+    assert few.weights()[1, 7] < 0.6 < few.weights()[1, 0] < many.weights()[1, 7]
+    assert exact.weights()[1, 7] > few.weights()[1, 0]
 
 
 def test_calibration_holds_for_any_distribution() -> None:
