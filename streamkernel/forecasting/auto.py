@@ -190,10 +190,10 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         if deterministic:
             return Structure(Transform.of(values, log=False), (), deterministic)
         log = needs_log(values, 1)
-        seasons = find_seasons(np.log(values) if log else values)
+        seasons = find_seasons(np.log(values) if log else values, self.seasons)
         if seasons and needs_log(values, seasons[0]) != log:
             log = not log
-            seasons = find_seasons(np.log(values) if log else values) or seasons
+            seasons = find_seasons(np.log(values) if log else values, self.seasons) or seasons
         return Structure(Transform.of(values, log), seasons, deterministic)
 
     def _begin(self, structure: Structure) -> None:

@@ -24,6 +24,8 @@ LONGEST_SEASON = 400
 SEASON_SHARE, SHARE_SAMPLES, AS_GOOD = 0.1, 8.0, 0.8
 # Quarters, weekdays, months, hours, half hours, weeks, days of the year: these need less evidence.
 USUAL, USUAL_SAMPLES = (4, 7, 12, 24, 48, 52, 96, 168, 288, 336, 365), 3.0
+# A usual season that was found before is kept while it takes off this share, and this part of what a new one does.
+KEPT_SHARE, KEPT = 0.05, 0.7
 # Short seasons must take off this many times what their neighbors do.
 SHORT_SEASON, OUTSTANDING = 6, 1.5
 # A season of averages over blocks of values must take off this share.
@@ -80,10 +82,12 @@ def needs_log(values: Vector, season: int) -> bool:
     return bool(np.polyfit(x, y, 1)[0] >= LOG_POWER)
 
 
-def find_seasons(values: Vector) -> tuple[int, ...]:
-    """The seasons of a window, the strongest first; none is an empty tuple."""
+def find_seasons(values: Vector, known: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """The seasons of a window, the strongest first; none is an empty tuple. A usual one that is `known` is kept."""
     changes = np.diff(values)
     first = _strongest(changes, SEASON_SHARE)
+    if known and known[0] in USUAL and first not in known and _holds(changes, known[0], first):
+        first = known[0]
     if first is None:
         slow = _slow_season(values)
         return () if slow is None else (slow,)
@@ -91,6 +95,12 @@ def find_seasons(values: Vector) -> tuple[int, ...]:
     rest[first:] -= _seasonal_mean(changes, first)[first:]
     second = _strongest(rest[first:], FURTHER_SHARE, first + 1, first)
     return (first,) if second is None else (first, second)
+
+
+def _holds(changes: Vector, known: int, found: int | None) -> bool:
+    """Whether a season that was found before still takes off squares, and about as many as the one `found` now."""
+    share = _share(changes, known, found or 0)
+    return share >= KEPT_SHARE and (found is None or share >= KEPT * _share(changes, found, known))
 
 
 def _slow_season(values: Vector) -> int | None:
@@ -129,9 +139,8 @@ def _strongest(changes: Vector, share: float, shortest: int = 2, multiple: int =
         return None
     longest = candidates[best]
     for m, one in zip(candidates[:best], shares):
-        # Of a season and its multiple the squares are compared at the values that both predict.
-        on_same = _share(changes, m, longest) if longest % m == 0 and one > 0.0 else one
-        if on_same >= AS_GOOD * shares[best]:
+        # The squares are compared at the values that both predict.
+        if one > 0.0 and _share(changes, m, longest) >= AS_GOOD * shares[best]:
             return m
     return longest
 
