@@ -24,8 +24,9 @@ LONGEST_SEASON = 400
 SEASON_SHARE, SHARE_SAMPLES, AS_GOOD = 0.1, 8.0, 0.8
 # Quarters, weekdays, months, hours, half hours, weeks, days of the year: these need less evidence.
 USUAL, USUAL_SAMPLES = (4, 7, 12, 24, 48, 52, 96, 168, 288, 336, 365), 3.0
-# A usual season that was found before is kept while it takes off this share, and this part of what a new one does.
-KEPT_SHARE, KEPT = 0.05, 0.7
+# They are preferred if they take off this part of what the best one does; one that was found before is kept while it
+# takes off this share.
+USUAL_GOOD, KEPT_SHARE = 0.5, 0.05
 # Short seasons must take off this many times what their neighbors do.
 SHORT_SEASON, OUTSTANDING = 6, 1.5
 # A season of averages over blocks of values must take off this share.
@@ -100,7 +101,7 @@ def find_seasons(values: Vector, known: tuple[int, ...] = ()) -> tuple[int, ...]
 def _holds(changes: Vector, known: int, found: int | None) -> bool:
     """Whether a season that was found before still takes off squares, and about as many as the one `found` now."""
     share = _share(changes, known, found or 0)
-    return share >= KEPT_SHARE and (found is None or share >= KEPT * _share(changes, found, known))
+    return share >= KEPT_SHARE and (found is None or share >= USUAL_GOOD * _share(changes, found, known))
 
 
 def _slow_season(values: Vector) -> int | None:
@@ -118,6 +119,11 @@ def _slow_season(values: Vector) -> int | None:
 def _usual(m: int, unit: int) -> int | None:
     """The usual season that m units may be; None if there is none."""
     return next((season for season in USUAL if abs(season - m * unit) <= unit // 2), None)
+
+
+def _near_usual(m: int, other: int) -> bool:
+    """Whether m is a usual season for which its neighbor may be mistaken."""
+    return m in USUAL and m > SHORT_SEASON and other == m + 1
 
 
 def _strongest(changes: Vector, share: float, shortest: int = 2, multiple: int = 1, unit: int = 1) -> int | None:
@@ -138,9 +144,10 @@ def _strongest(changes: Vector, share: float, shortest: int = 2, multiple: int =
     if not shares[best] > 0.0:
         return None
     longest = candidates[best]
+    # The squares are compared at the values that both predict.
     for m, one in zip(candidates[:best], shares):
-        # The squares are compared at the values that both predict.
-        if one > 0.0 and _share(changes, m, longest) >= AS_GOOD * shares[best]:
+        good = USUAL_GOOD if multiple == 1 and _near_usual(m, longest) else AS_GOOD
+        if one > 0.0 and _share(changes, m, longest) >= good * shares[best]:
             return m
     return longest
 
