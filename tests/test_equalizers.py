@@ -15,8 +15,8 @@ from streamkernel import KRLS, KernelEqualizer, LSSVMClassifier, datasets
 from streamkernel.core import states
 from streamkernel.equalization import ALPHABETS, BayesDetector, LinearEqualizer, curves
 from streamkernel.equalization.channel_model import all_windows, choose, features, projections
-from streamkernel.equalization.windows import rotations
-from streamkernel.kernels import RBF, Linear
+from streamkernel.equalization.windows import is_odd, rotations
+from streamkernel.kernels import RBF, Linear, Odd
 
 jitted = pytest.mark.skipif(not JIT, reason="too slow without numba")
 
@@ -174,6 +174,22 @@ def test_arrays_are_one_after_the_other(feedback: int, symmetric: bool) -> None:
     np.testing.assert_allclose(many.model.coefficients, one.model.coefficients, atol=1e-8)
 
 
+@pytest.mark.parametrize("name", ["cubic5", "qpsk"])
+def test_an_odd_kernel_is_training_on_negated_samples(name: str) -> None:
+    """With half the ridge: the same estimates from half the samples, and half the points."""
+    channel = datasets.named_channel(name, seed=9).at_snr(11)
+    symbols, observations = channel.sequence(200)
+    both = KRLS(RBF(2.0), 0.0, 0.4), KRLS(Odd(RBF(2.0)), 0.0, 0.2)
+    for model in both:
+        equalizer = KernelEqualizer(model, channel.lags, channel.delay, channel.alphabet, symmetric=True)
+        equalizer.equalize_many(observations[:40], symbols[:40])
+    assert both[0].size == 2 * both[1].size
+    rows = channel._rows(observations[40:])
+    np.testing.assert_allclose(both[0].predict_many(rows), both[1].predict_many(rows), atol=1e-7)
+    assert [is_odd(model.kernel, 6) for model in both] == [False, True]
+    assert is_odd(Linear() + Odd(RBF(1.0)), 2) and not is_odd(1 + Odd(RBF(1.0)), 2) and not is_odd(None, 2)
+
+
 def test_both_parts_share_one_recursion() -> None:
     channel = datasets.named_channel("qam16", seed=2).at_snr(25)
     symbols, observations = channel.sequence(700)
@@ -207,6 +223,8 @@ def test_rotations() -> None:
     assert len(rotations(np.array(ALPHABETS["qpsk"]), True)) == 3
     assert len(rotations(np.array(ALPHABETS["8psk"]), True)) == 7
     assert rotations(np.array([0.0, 1.0]), False) == []
+    assert rotations(np.array(ALPHABETS["bpsk"]), False, odd=True) == []
+    assert rotations(np.array(ALPHABETS["16qam"]), True, odd=True) == [1j]
 
 
 @pytest.mark.parametrize(
@@ -297,3 +315,11 @@ def test_bench_quick(tmp_path: Any, capsys: Any) -> None:
     assert {row["equalizer"] for row in first} == set(curves.EQUALIZERS)
     assert bench.main(["--quick", "--channel", "cubic", "--keep", "--out", str(tmp_path)]) == 0
     assert "kernel below all rivals" in capsys.readouterr().out
+
+
+@jitted
+def test_bench_speed_quick(tmp_path: Any, capsys: Any) -> None:
+    assert bench.main(["--quick", "--speed", "--json", "--out", str(tmp_path)]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert all(row["m"] > 20 and row["symbols a second"] > 0 for row in rows)
+    assert (tmp_path / "equalizers-speed.csv").exists()

@@ -142,6 +142,8 @@ def with_ard(kernel: kernels.Kernel, n_features: int) -> kernels.Kernel:
     """
     if isinstance(kernel, kernels.Sum | kernels.Product):
         return type(kernel)(with_ard(kernel.left, n_features), with_ard(kernel.right, n_features))
+    if isinstance(kernel, kernels.Odd):
+        return kernels.Odd(with_ard(kernel.kernel, n_features))
     scale = getattr(kernel, "length_scale", None)
     if not isinstance(scale, float):
         return kernel

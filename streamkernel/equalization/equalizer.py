@@ -7,6 +7,7 @@ Paper -> code: u symbol, y observation, d `lags`, D `delay`.
 from __future__ import annotations
 
 import cmath
+import functools
 import math
 import numbers
 from collections.abc import Iterable, Iterator
@@ -21,6 +22,7 @@ from ..checkpoint import Checkpointed
 from ..core.types import Matrix
 from ..kernels import RBF
 from ..learners import KRLS, LSSVMClassifier
+from . import version1
 from .channel_model import bit_probabilities
 from .learned_channel import LearnedChannel
 from .windows import NONE, Classification, Labels, Regression, Signal
@@ -74,7 +76,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         "channel", "regression" or "classification"; None for what goes with the model.
     symmetric
         Whether a model learns each sample in all rotations that map the alphabet onto itself (negation for a real
-        channel). That is right where the channel has the same symmetry.
+        channel). That is right where the channel has the same symmetry. Negation is for nothing with a kernel that has
+        it, `kernels.Odd(k)`: half the samples are learned, and half the points kept, for the same decisions.
     memory
         Without a model: L, how many earlier symbols an observation depends on; None to find it out.
 
@@ -166,6 +169,7 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         self._complex_symbols = any(isinstance(symbol, complex) for symbol in self._symbols)
         self._numbers = np.array(self._symbols)
         self._complex = self._complex_symbols
+        self._separate = False  # a model for each part of a symbol: restored from a checkpoint of the first release
         self._receiver: Any = None
         self._sent = np.zeros(0, dtype=np.int64)  # symbols that wait for their decision, to be counted
         self._probabilities = np.full(len(self._symbols), np.nan)
@@ -259,7 +263,9 @@ class KernelEqualizer(base.Estimator, Checkpointed):
     def _new_receiver(self) -> Any:
         if self._kind == "channel":
             return LearnedChannel(self._numbers.astype(complex), self.delay, self.directed, self.memory)
-        kind = Regression if self._kind == "regression" else Classification
+        kind: Any = Classification
+        if self._kind == "regression":
+            kind = functools.partial(Regression, separate=self._separate)
         return kind(
             self.model,
             self.margin,
@@ -373,18 +379,16 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         return {
             "receiver": None if self._receiver is None else self._receiver.get_state(),
             "complex": self._complex,
+            "separate": self._separate,
             "sent": self._sent,
             "probabilities": self._probabilities,
             "counts": (self.symbols_counted, self.symbol_errors, self.bit_errors),
         }
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        if "sent" not in state:
-            raise ValueError(
-                "a KernelEqualizer of format version 1 has a model for each part of a symbol, this release has one for "
-                "both: train it anew, or go on with the release that wrote it"
-            )
-        self._complex = state["complex"]
+        if "known" in state:
+            state = version1.state(state, self.delay, self.lags, len(self._symbols))
+        self._complex, self._separate = state["complex"], state["separate"]
         self._sent, self._probabilities = state["sent"], state["probabilities"]
         self.symbols_counted, self.symbol_errors, self.bit_errors = state["counts"]
         if state["receiver"] is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.types import Matrix
+from ..kernels import Kernel
 from .outputs import Outputs
 
 Labels = NDArray[np.int64]
@@ -22,12 +23,14 @@ FEWEST_ROWS = 128
 ERROR_MEMORY = 500.0
 
 
-def rotations(symbols: Signal, complex_features: bool) -> list[complex]:
+def rotations(symbols: Signal, complex_features: bool, odd: bool = False) -> list[complex]:
     """The rotations other than none that map the alphabet onto itself, by multiples of an eighth of a turn.
 
-    Where the features are real a signal can be negated only.
+    Where the features are real a signal can be negated only. With `odd` those up to half a turn: the others are their
+    negatives.
     """
     turns = [4] if not complex_features else list(range(1, 8))
+    turns = [turn for turn in turns if turn < 4] if odd else turns
     found = []
     for turn in turns:
         factor = complex(round(math.cos(math.pi * turn / 4), 15), round(math.sin(math.pi * turn / 4), 15))
@@ -37,11 +40,21 @@ def rotations(symbols: Signal, complex_features: bool) -> list[complex]:
     return found
 
 
+def is_odd(kernel: Any, columns: int) -> bool:
+    """Whether the kernel's functions all have f(−x) = −f(x), which a few samples tell."""
+    if not isinstance(kernel, Kernel) or kernel.compile(range(columns)).nonnegative:
+        return False
+    samples = np.cos(np.arange(4.0 * columns)).reshape(4, columns)
+    return bool(np.allclose(kernel(samples, -samples), -kernel(samples), rtol=1e-9, atol=0.0))
+
+
 class WindowDetector(abc.ABC):
     """What regression and classification share: windows of observations and past decisions, and the wait of `delay`.
 
     Parameters
     ----------
+    model
+        What learns.
     symbols
         The alphabet.
     lags, delay, feedback
@@ -53,12 +66,14 @@ class WindowDetector(abc.ABC):
     directed
         Whether to learn from decisions.
     symmetric
-        Whether each sample is learned in all rotations that map the alphabet onto itself.
+        Whether each sample is learned in all rotations that map the alphabet onto itself, but for negation where the
+        model's kernel is odd.
 
     """
 
     def __init__(
         self,
+        model: Any,
         symbols: Signal,
         lags: int,
         delay: int,
@@ -71,13 +86,14 @@ class WindowDetector(abc.ABC):
         self.symbols, self.lags, self.delay, self.feedback = symbols, lags, delay, feedback
         self.directed = directed
         self._complex_features, self._complex_symbols = complex_observations, bool(np.iscomplexobj(symbols))
-        self._rotations = rotations(symbols, complex_observations) if symmetric else []
         self._history = np.zeros((0, width), dtype=complex)  # the last lags − 1 observations, the oldest first
         self._waiting = np.zeros(0, dtype=np.int64)  # what is known of the symbols that wait, the oldest first
         self._past = np.zeros(feedback, dtype=complex)  # past decisions, the newest first
         self._seen = 0
         parts = 2 if self._complex_features else 1
         self.columns = lags * width * parts + feedback * (2 if self._complex_symbols else 1)
+        odd = symmetric and is_odd(getattr(model, "kernel", None), self.columns)
+        self._rotations = rotations(symbols, complex_observations, odd) if symmetric else []
 
     def receive(self, rows: Signal, known: Labels) -> tuple[Labels, Matrix]:
         """The decisions that fall with these observations, −1 where there is none, and the symbols' probabilities."""
@@ -201,13 +217,16 @@ def _join(parts: Matrix) -> Signal:
 
 
 class Regression(WindowDetector):
-    """The nearest symbol to a least-squares estimate; both parts of a complex symbol in one recursion."""
+    """The nearest symbol to a least-squares estimate; both parts of a complex symbol in one recursion.
 
-    def __init__(self, model: Any, margin: float, **options: Any) -> None:
-        super().__init__(**options)
+    With `separate`, as in the first release: a model for each part, and one sample at a time.
+    """
+
+    def __init__(self, model: Any, margin: float, separate: bool = False, **options: Any) -> None:
+        super().__init__(model, **options)
         self._margin = margin
         outputs = 2 if self._complex_symbols else 1
-        self._shared = Outputs.of(model, outputs, self.columns)
+        self._shared = None if separate else Outputs.of(model, outputs, self.columns)
         # A model of river, or one that learns its kernel: one for each part.
         self.models = [model] if self._shared is not None or outputs == 1 else [model, model.clone()]
         self._error = 0.0
@@ -286,7 +305,7 @@ class Classification(WindowDetector):
     """The most probable symbol of a classifier."""
 
     def __init__(self, model: Any, margin: float, **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(model, **options)
         self._model, self._margin = model, margin
         if callable(getattr(model, "know", None)):
             model.know(range(len(self.symbols)))

@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ..core.types import Matrix, Vector
+from ..threads import one_thread
 
 # Changes right before a value, which the seasons are compared with.
 NEAR = 3
@@ -83,6 +84,7 @@ def needs_log(values: Vector, season: int) -> bool:
     return bool(np.polyfit(x, y, 1)[0] >= LOG_POWER)
 
 
+@one_thread
 def find_seasons(values: Vector, known: tuple[int, ...] = ()) -> tuple[int, ...]:
     """The seasons of a window, the strongest first; none is an empty tuple. A usual one that is `known` is kept."""
     changes = np.diff(values)
