@@ -17,6 +17,7 @@ from streamkernel import AdaptiveConformal, AutoKernelForecaster, KernelForecast
 from streamkernel.forecasting import autoregression, report
 from streamkernel.forecasting.autoregression import Autoregressions, Model, difference, lag_priors
 from streamkernel.forecasting.calibration import Calibration
+from streamkernel.forecasting.features import going_on
 from streamkernel.forecasting.mixing import Record, bands
 from streamkernel.forecasting.smoothing import FAMILIES, Smoothing, first_state
 from streamkernel.forecasting.structure import find_seasons, needs_log
@@ -306,6 +307,24 @@ def test_dates_go_on_by_themselves() -> None:
     assert [value > 6.0 for value in forecast] == weekend
 
 
+def test_months_go_on_by_the_calendar() -> None:
+    first, second = datetime.date(2023, 10, 31), datetime.date(2023, 12, 31)
+    assert [moment.date().isoformat() for moment in going_on(first, second, 2)] == ["2024-02-29", "2024-04-30"]
+    noon = datetime.datetime(2024, 1, 1, 12)
+    assert going_on(noon, noon + datetime.timedelta(hours=1), 1) == [noon + datetime.timedelta(hours=2)]
+
+
+def test_names_with_spaces_and_dates_that_are_absent() -> None:
+    model = AutoKernelForecaster()
+    for i in range(60):
+        day = None if i == 30 else datetime.date(2024, 1, 1) + datetime.timedelta(days=i)
+        model.learn_one(float(i % 7), {"the day": day})
+    assert len(model.forecast(7)) == 7
+    model.learn_one(1.0, {"the day": datetime.date(2024, 3, 1), "wind speed": 2.0, "kind of day": "dull"})
+    with pytest.raises(ValueError, match=r"the features 'kind of day', 'wind speed'$"):
+        model.forecast(2)
+
+
 # Chaos ----------------------------------------------------------------------------------------------------------------
 
 
@@ -375,6 +394,18 @@ def test_bad_input_changes_nothing() -> None:
             AutoKernelForecaster(**options)  # type: ignore[arg-type]
 
 
+def test_a_long_series_is_learned_in_bounded_memory() -> None:
+    """What is kept of it does not grow; a hundred thousand values are learned by `bench.forecast_long`."""
+    random, t = np.random.default_rng(9), np.arange(7000)
+    values = (10.0 + np.sin(2.0 * np.pi * t / 24.0) + 0.1 * random.standard_normal(len(t))).tolist()
+    model = learned(values[:6200], season=24)
+    size = len(model.to_bytes())
+    for value in values[6200:-24]:
+        model.learn_one(value)
+    assert len(model.to_bytes()) < 1.5 * size
+    assert np.abs(np.array(model.forecast(24)) - values[-24:]).mean() < 0.15
+
+
 def test_plot() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
@@ -427,8 +458,23 @@ def test_an_empty_line_is_a_gap() -> None:
     assert past.values[0] == 1.0 and math.isnan(past.values[1]) and past.values[2] == 3.0
     with pytest.raises(ValueError, match="row 2: column 'y' is 'x'"):
         report.past_of([{"y": "1"}, {"y": "x"}], "y", [])
+    with pytest.raises(ValueError, match="row 1: column 'y' is 'inf'; leave the cell of a gap empty"):
+        report.past_of([{"y": "inf"}], "y", [])
     with pytest.raises(ValueError, match="no values"):
         report.forecast_series(report.Past([], [], []))
+    gaps = report.past_of([{"y": cell} for cell in ("NaN", "NA", " null", None, math.nan, "1")], "y", [])
+    assert [math.isnan(value) for value in gaps.values] == [True] * 5 + [False]
+
+
+@pytest.mark.parametrize("cell", ["2024-01-{}", "2024-01-{}T06:00:00"])
+def test_dates_of_a_file_need_no_rows_of_the_future(cell: str) -> None:
+    rows = [{"y": str(t % 7), "when": cell.format(f"{1 + t:02}")} for t in range(28)]
+    past = report.past_of(rows, "y", ["when"])
+    outcome = report.forecast_series(past, horizon=2, backtests=0)
+    assert [step["time"] for step in outcome.steps] == [cell.format("29"), cell.format("30")]
+    rows = [row | {"u": "1"} for row in rows]
+    with pytest.raises(ValueError, match="with features other than dates, rows with an empty cell"):
+        report.forecast_series(report.past_of(rows, "y", ["when", "u"]))
 
 
 def test_rows_without_a_value_are_the_future() -> None:
