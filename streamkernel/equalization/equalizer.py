@@ -27,7 +27,7 @@ from .channel_model import bit_probabilities
 from .learned_channel import LearnedChannel
 from .windows import NONE, Classification, Labels, Regression, Signal
 
-DETECTORS = ("channel", "regression", "classification")
+DETECTORS = ("channel", "regression", "bits", "classification")
 
 
 class KernelEqualizer(base.Estimator, Checkpointed):
@@ -44,8 +44,9 @@ class KernelEqualizer(base.Estimator, Checkpointed):
     is undone. Training symbols that it cannot explain say that the channel is another one, and it begins anew.
 
     With a model it learns the inverse of the channel: the symbol as a function of y(t), y(t − 1), ..., y(t − d + 1),
-    where d = `lags`, and of the last `feedback` decisions. A regressor estimates the symbol, and the nearest one is the
-    decision (both parts of a complex symbol share one recursion); a classifier gives the symbols' probabilities. A
+    where d = `lags`, and of the last `feedback` decisions. A regressor estimates the symbol or its bits, and the
+    nearest one is the decision (both parts of a complex symbol share one recursion); a classifier gives the symbols'
+    probabilities, which is better for two symbols and worse for sixteen. All probabilities are calibrated. A
     complex observation is two features, its real part and then its imaginary part. Features are numbered like the
     columns of `datasets.NonlinearChannel`, past decisions after them.
 
@@ -73,7 +74,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
     antennas
         How many receivers observe the same symbols.
     detector
-        "channel", "regression" or "classification"; None for what goes with the model.
+        "channel", "regression", "bits" or "classification"; None for what goes with the model: no model, a regressor
+        or a classifier. "bits" lets a regressor estimate each bit of a symbol instead of its place.
     symmetric
         Whether a model learns each sample in all rotations that map the alphabet onto itself (negation for a real
         channel). That is right where the channel has the same symmetry. Negation is for nothing with a kernel that has
@@ -150,6 +152,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         checks.number("margin", margin, low=0.0)
         self._symbols = _alphabet(alphabet)
         self._kind = _detector(detector, model)
+        if self._kind == "bits" and not _is_power_of_two(len(self._symbols)):
+            raise ValueError(f"detector 'bits' needs 2, 4, 8, ... symbols, got {len(self._symbols)}")
         if self._kind == "channel" and (feedback or symmetric):
             raise ValueError("feedback and symmetric are for a model: without one all past symbols count already")
         if memory is not None and (self._kind != "channel" or len(self._symbols) ** (memory + 1) > 4096):
@@ -264,8 +268,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         if self._kind == "channel":
             return LearnedChannel(self._numbers.astype(complex), self.delay, self.directed, self.memory)
         kind: Any = Classification
-        if self._kind == "regression":
-            kind = functools.partial(Regression, separate=self._separate)
+        if self._kind != "classification":
+            kind = functools.partial(Regression, bits=self._kind == "bits", separate=self._separate)
         return kind(
             self.model,
             self.margin,
@@ -416,11 +420,14 @@ def _detector(detector: str | None, model: Any) -> str:
     """The detector that goes with a model, or an error where the one that was asked for does not."""
     if detector is not None:
         checks.choice("detector", detector, DETECTORS)
-    fitting = "channel" if model is None else "classification" if isinstance(model, base.Classifier) else "regression"
-    if model is not None and not isinstance(model, base.Classifier | base.Regressor):
-        fitting = detector or "regression"  # a pipeline does not say what it ends in
-        if fitting == "channel":
-            raise ValueError("detector 'channel' takes no model")
-    if detector not in (None, fitting):
-        raise ValueError(f"detector {detector!r} does not go with the model {model!r}, for which it is {fitting!r}")
-    return fitting
+    fitting: tuple[str, ...] = ("channel",)
+    if isinstance(model, base.Classifier):
+        fitting = ("classification",)
+    elif isinstance(model, base.Regressor):
+        fitting = ("regression", "bits")
+    elif model is not None:
+        fitting = ("regression", "bits", "classification")  # a pipeline does not say what it ends in
+    if detector not in (None, *fitting):
+        known = " or ".join(map(repr, fitting))
+        raise ValueError(f"detector {detector!r} does not go with the model {model!r}, for which it is {known}")
+    return detector or fitting[0]
