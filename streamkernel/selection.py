@@ -17,6 +17,7 @@ from .learners import reading
 from .learners.base import StreamingRegressor
 from .learners.krls import KRLS
 from .learners.lssvm import LSSVMClassifier
+from .threads import one_thread
 
 __all__ = ["tune"]
 
@@ -31,6 +32,7 @@ WIDTHS = (1.0, 0.3, 3.0)
 FOLDS = 5
 
 
+@one_thread
 def tune(
     model: StreamingRegressor | LSSVMClassifier | kernels.Kernel | None,
     X: Any,
@@ -104,9 +106,9 @@ def tune(
     given = _Choice(kernel, learner.ridge, learner.threshold)
     split = len(samples) - max(1, len(samples) // HELD_OUT_SHARE)
     choices, point = [given], None
-    if np.ptp(targets, axis=0).any():
-        for end in (split, len(samples)):
-            part = slice(max(0, end - max_samples), end)
+    for end in (split, len(samples)):
+        part = slice(max(0, end - max_samples), end)
+        if np.ptp(targets[part], axis=0).any():  # what does not vary says nothing about a kernel
             choice, point = _choose(given, names, samples[part], targets[part], criterion, ard, point, max_evaluations)
             choices.append(choice)
     best = min(reversed(choices), key=lambda choice: _held_out_error(learner, choice, names, samples, y, split))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,25 @@ def test_friedman_is_learned_and_explained() -> None:
         assert part in text
 
 
+def test_what_it_has_found_can_be_read() -> None:
+    model = AutoKernelRegressor("low")
+    assert model.drifts == model.tunings == model.relevance_history == [] and model.weights == {}
+    run(model, friedman(100))
+    assert model.tunings[0] == 8 and model.tunings == sorted(set(model.tunings)) and model.drifts == []
+    weights = model.weights
+    assert len(weights) == 11 and sum(weights.values()) == pytest.approx(1.0)
+    assert {"learned kernel, no forgetting", "rough kernel, no forgetting", "straight line, no forgetting"} < set(
+        weights
+    )
+    assert [count for count, _ in model.relevance_history] == model.tunings
+    for _, relevance in model.relevance_history:
+        assert sum(relevance.values()) == pytest.approx(1.0) and set(relevance) == {str(i) for i in range(10)}
+    assert AutoKernelRegressor.from_bytes(model.to_bytes()).relevance_history == model.relevance_history
+    for found in (model.drifts, model.tunings, model.weights, model.relevance_history):
+        found.clear()  # what is given is a copy
+    assert model.tunings and model.weights and model.relevance_history
+
+
 def awkward(count: int) -> list[tuple[dict[str, Any], float]]:
     """A constant feature, one of scale 1e9, one that appears late and one that vanishes."""
     random = np.random.default_rng(3)
@@ -128,7 +148,7 @@ def test_many_words_share_one_place() -> None:
     for i in range(100):
         encoder.learn({"id": f"user {i}"})
     assert len(encoder.read({"id": "user 99"})) == 30
-    assert sum(encoder.read({"id": "user 99"}).values()) == 0.0
+    assert encoder.read({"id": "user 99"}).sum() == 0.0
 
 
 def test_scaling_one_and_many_agree() -> None:
@@ -136,13 +156,12 @@ def test_scaling_one_and_many_agree() -> None:
     samples = np.column_stack([random.normal(5.0, 2.0, 200), random.standard_cauchy(200), np.full(200, 3.0)])
     samples[::7, 0] = math.nan
     names = ["plain", "tailed", "constant"]
-    scaling = Scaling(names, samples)
+    scaling = Scaling(names, samples).bind(names)
     assert scaling.names == ["plain", "plain=absent", "tailed"]
     assert [column.bent > 0.0 for column in scaling.columns] == [False, False, True]
     many = scaling.transform_many(names, samples)
     for row, scaled in zip(samples, many):
-        x = {name: value for name, value in zip(names, row) if value == value}
-        np.testing.assert_allclose(list(scaling.transform(x).values()), scaled)
+        np.testing.assert_array_equal(scaling.transform(row), scaled)
     np.testing.assert_allclose(many.mean(axis=0)[:2], 0.0, atol=1e-12)
     assert many.std(axis=0)[2] == pytest.approx(1.0)
     assert np.abs(many[:, 2]).max() < 10.0 < np.abs(samples[:, 1]).max()
@@ -166,7 +185,7 @@ def test_drift_is_noticed_and_followed() -> None:
     changed = [(x, y if t < 800 else 40.0 - 2.0 * y) for t, (x, y) in enumerate(stream)]
     model = AutoKernelRegressor()
     errors = run(model, changed)
-    assert any(800 <= at < 1100 for at in model._drifts)
+    assert any(800 <= at < 1100 for at in model.drifts)
     before, after = (np.sqrt(np.mean(errors[s] ** 2)) for s in (slice(600, 800), slice(1400, 1600)))
     assert after < 2.0 * 1.25 * before  # the noise is twice as large
 
@@ -183,6 +202,27 @@ def test_checkpoints_continue_bit_for_bit(count: int) -> None:
     np.testing.assert_array_equal(expected, run(other, rest))
     np.testing.assert_array_equal(expected, run(copied, rest))
     assert other.to_bytes() == model.to_bytes() == copied.to_bytes()
+
+
+def test_a_tuning_is_taken_up_where_it_was_left() -> None:
+    """The scales are learned in pieces: at any of them the model can be written, restored and copied."""
+    stream = [(x | {"word": "ab"[t % 2]}, y) for t, (x, y) in enumerate(friedman(420))]
+    model, stages = AutoKernelRegressor(), set()
+    others: list[AutoKernelRegressor] = []
+    for t, sample in enumerate(stream):
+        expected = run(model, [sample])
+        for other in others:
+            np.testing.assert_array_equal(run(other, [sample]), expected)
+            assert other.to_bytes() == model.to_bytes()
+        others = []
+        if model._renewal is not None and t > 200:
+            state = model._renewal.get_state()
+            stages.add("experts" if state["experts"] else "plans" if state["plans"] else "search")
+            data = model.to_bytes()
+            others = [AutoKernelRegressor.from_bytes(data), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
+            assert others[0].to_bytes() == data
+    assert {"search", "experts"} <= stages
+    assert 360 < model.tunings[-1] < 420
 
 
 @pytest.mark.parametrize(
@@ -242,7 +282,7 @@ def test_budgets() -> None:
             AutoKernelRegressor(bad)
     model = AutoKernelRegressor("low")
     run(model, [(x, y) for x, y in datasets.MackeyGlass(tau=17, transient=50, seed=1).take(1500)])
-    assert all(expert.size <= 60 for expert in model._bank.experts)
+    assert all(expert.size <= 60 for expert in model._mixture.bank.experts)
     assert 900 < len(model._window) <= 1000
 
 

@@ -100,15 +100,20 @@ def test_run_fails_in_one_line(stream_csv, capsys, arguments, message):
         ("", "no rows"),
         ("a,y\n", "no rows"),
         ("a,y\n1,2\nred,3\n", "row 2: column 'a' is 'red'"),
-        ("a,y\n1,2\nnan,3\n", "row 2: feature 'a' is nan"),
-        ("a,y\n1,2\n1,inf\n", "row 2: target y is inf"),
-        ("a,y\n1,2\n1\n", "row 2: column 'y' is None"),
+        ("a,y\n1,2\nnan,3\n", "row 2: column 'a' is 'nan', a gap, which only --model auto takes"),
+        ("a,y\n1,2\n1e160,3\n", "row 2: column 'a' is '1e160': numbers up to 1e+100 are taken"),
+        ("a,y\n1,2\n1_0,3\n", "row 2: column 'a' is '1_0', not a number"),
+        ("a,y\n1,2\n1,inf\n", "row 2: column 'y', the target, is 'inf': every value must be finite"),
+        ("a,y\n1,2\n1,red\n", "row 2: column 'y', the target, is 'red', not a number"),
+        ("a,y\n1,2\n1\n", "row 2: 1 cell instead of 2"),
+        ("a,y\n1,2\n1,2,3\n", "row 2: 3 cells instead of 2"),
+        ('a,y\n1,2\n"1"2,3\n', "row 2: ',' expected after"),
     ],
 )
 def test_run_names_the_bad_row(tmp_path, capsys, text, message):
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    assert cli.main(["run", str(path), "--target", "y", "--no-scale"]) == 2
+    assert cli.main(["run", str(path), "--target", "y", "--model", "krls"]) == 2
     assert message in capsys.readouterr().err
 
 

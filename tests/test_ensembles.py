@@ -149,7 +149,10 @@ def test_many_samples_at_once(limit: int | None) -> None:
     for x, y in stream:
         one.learn(x, y, 1.0)
     rows = np.array([list(x.values()) for x, _ in stream])
-    many.learn_many((0, 1, 2), rows, np.array([y for _, y in stream]), np.ones(150))
+    many.adopt((0, 1, 2))
+    targets, weights = np.array([y for _, y in stream]), np.ones(150)
+    for part in (slice(0, 1), slice(1, 90), slice(90, 150)):
+        many.learn_rows(rows[part], targets[part], weights[part])
     assert [len(followers) for _, followers in many._groups] == [3, 0]
     x, y = samples(1, seed=5)[0]
     for _ in range(2):

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.types import Matrix, Vector
 from ..learners.base import StreamingRegressor
+from ..targets import TargetScaler
 from .system import Expansion
 
 
@@ -40,7 +41,7 @@ def expand(estimator: Any, X: ArrayLike) -> Matrix:
 
 def teach(stream: Any, names: Sequence[Hashable], samples: Matrix, targets: Sequence[Any] | Vector) -> None:
     """Let a streaming model learn samples in order; a regressor of this library learns them in blocks."""
-    if isinstance(stream, StreamingRegressor):
+    if isinstance(stream, StreamingRegressor | TargetScaler):
         stream.learn_rows(tuple(names), samples, np.asarray(targets))
         return
     for row, target in zip(samples.tolist(), targets, strict=True):

@@ -12,13 +12,10 @@ factorization of the fit:
 
 from __future__ import annotations
 
-import functools
-import operator
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from river import compose
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -26,6 +23,7 @@ from .. import checks, kernels
 from ..core.types import Matrix, Vector
 from ..learners import CKAAR, IKAAR, KAAR, KRR
 from ..learners.kaar import controlled, iterated
+from ..targets import TargetScaler
 from . import arguments
 from .features import arrange, feature_names, read_samples, teach
 from .system import RidgeSystem
@@ -237,8 +235,8 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def to_stream(self, threshold: float | None = None, max_size: int | None = None) -> Any:
         """A streaming model of the same method that has learned the training samples, and goes on from there.
 
-        Centered targets stay centered by `mean_`: the learner is then inside river's `TargetTransformRegressor`, as its
-        `regressor`. Features are named as in the fit, or 0, 1, ... if they had no names.
+        Centered targets stay centered by `mean_`: the learner is then inside a `TargetScaler`, as its `regressor`.
+        Features are named as in the fit, or 0, 1, ... if they had no names.
 
         Parameters
         ----------
@@ -267,11 +265,9 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 stream = IKAAR(iterations=self.iterations, **own)
             case "ckaar":
                 stream = CKAAR(control=self.control, **own)
-        teach(stream, self._features, self.X_fit_, self._targets - self.mean_)
-        if not self.center:
-            return stream
-        shift, back = functools.partial(operator.add, -self.mean_), functools.partial(operator.add, self.mean_)
-        return compose.TargetTransformRegressor(stream, shift, back)
+        model = TargetScaler(stream, center=self.mean_, unit=1.0) if self.center else stream
+        teach(model, self._features, self.X_fit_, self._targets)
+        return model
 
     def _similarities(self, samples: Matrix) -> tuple[Matrix, Vector]:
         """The rows k' of similarities to the training samples, and k(x, x)."""

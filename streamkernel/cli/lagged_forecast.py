@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from .columns import as_number
 from .options import build_model
 from .output import OK, CommandError, print_json, progress, shown, table
 from .plots import plot_forecast
-from .rows import read_rows
+from .records import read_records
 
 
 def forecast_lagged(arguments: argparse.Namespace) -> int:
     """Forecast, with intervals, after a check on the series' own end."""
-    values = [y for _, y in progress(read_rows(arguments.file, arguments.column, []), arguments.file)]
+    values = [
+        _number(arguments, number, row[arguments.column])
+        for number, row in enumerate(read_records(arguments, [arguments.column]), start=1)
+    ]
     horizon, lags = arguments.horizon or 10, arguments.lags or 10
     needed = (lags if isinstance(lags, int) else max(lags)) * arguments.stride + horizon + 1
     if len(values) < needed:
@@ -48,6 +52,13 @@ def forecast_lagged(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def _number(arguments: argparse.Namespace, row: int, cell: Any) -> float:
+    value = as_number(cell)
+    if value is None:
+        raise CommandError(f"{arguments.file}, row {row}: column {arguments.column!r} is {cell!r}, not a number")
+    return value
+
+
 def _learned(series: Sequence[float], arguments: argparse.Namespace) -> Any:
     """A forecaster that has learned a series."""
     from ..forecasting import KernelForecaster
@@ -62,6 +73,6 @@ def _learned(series: Sequence[float], arguments: argparse.Namespace) -> Any:
     )
     try:
         model.learn_series(progress(series, "learning", len(series)))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
     return model

@@ -37,6 +37,7 @@ CODE, FIRST, SETTING = range(3)  # the columns of a program
 MIRRORED = 64  # added to the opcode of a leaf: it sees −x
 
 SQRT3, SQRT5 = math.sqrt(3.0), math.sqrt(5.0)
+LARGE_SHAPE = 100.0  # of a rational quadratic kernel
 
 
 @part
@@ -178,7 +179,9 @@ def _leaf(node: Program, own: Vector, points: Matrix, count: int, x: Vector, sta
         _squared_distances(points, count, x, sign, own, out)
         shape = own[features]
         for j in range(count):
-            out[j] = (1.0 + out[j] / (2.0 * shape)) ** -shape
+            ratio = out[j] / (2.0 * shape)
+            # The power magnifies the rounding of 1 + ratio by the shape.
+            out[j] = (1.0 + ratio) ** -shape if shape < LARGE_SHAPE else math.exp(-shape * math.log1p(ratio))
     elif code == PERIODIC:
         _squared_sines(points, count, x, sign, own, float(own[features]), out)
         for j in range(count):

@@ -16,6 +16,7 @@ from scipy import linalg
 
 from .. import kernels
 from ..core.types import Matrix, Vector
+from ..threads import one_thread
 
 LONGEST_MEMORY = 5
 RIDGES = tuple(10.0 ** (-k / 2) for k in range(11))  # 1 to 1e-5
@@ -69,6 +70,7 @@ def candidates(energy: float) -> list[kernels.Kernel]:
     return [*odd, linear + 0.3 * kernels.Polynomial(3, offset=1.0, scale=1.0 / energy), *smooth]
 
 
+@one_thread
 def choose(
     symbols: NDArray[np.complex128],
     labels: NDArray[np.int64],

@@ -6,6 +6,7 @@ import abc
 import copy
 import math
 import struct
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..kernels import Feature
 from ..learners import reading
 
 FIRST_CAPACITY = 32
+LARGE_TARGET = 1e6
 # What the fast way of a sample into an array raises where the slow way should look: it adopts features or explains.
 UNUSUAL = (KeyError, TypeError, struct.error, OverflowError)
 
@@ -39,6 +41,7 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
     def _start(self, step: float, setting: float, rho: float = 0.0) -> None:
         """Create the empty state."""
         kernels.check(self.kernel)
+        self._reading = threading.Lock()  # who predicts holds it from the inputs to the prediction
         self._names: tuple[Feature, ...] = ()
         self._scalars = np.zeros(lms.N_SCALARS)
         limit = math.inf if self.max_size is None else float(self.max_size)
@@ -95,7 +98,7 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
 
         """
         try:
-            if len(x) != len(self._names):
+            if len(x) != len(self._names) or type(x) is not dict:
                 raise KeyError
             self._pack(self._inputs, 0, y, *self._read(x))
         except UNUSUAL:
@@ -108,15 +111,18 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
 
     def predict_one(self, x: Mapping[Feature, Any]) -> float:
         """Predict the target of `x`."""
-        model = self
         if any(name not in self._names for name in x):
             reading.values(reading.sort_names(x), x)
-            model = copy.deepcopy(self)
-        model._load(x, 0.0)
-        model._room()
-        if model._special:
-            model._complete()
-        mean = float(lms.predict(*model._arguments))
+            return copy.deepcopy(self)._predict(x)
+        with self._reading:
+            return self._predict(x)
+
+    def _predict(self, x: Mapping[Feature, Any]) -> float:
+        self._load(x, 0.0)
+        self._room()
+        if self._special:
+            self._complete()
+        mean = float(lms.predict(*self._arguments))
         if not math.isfinite(mean):
             self._explain(x)
         return mean
@@ -147,8 +153,12 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         before = self._get_state()
         try:
             for i, (row, target) in enumerate(zip(samples.tolist(), targets.tolist())):
-                self.learn_one(dict(zip(names, row)), target)
-                predictions[i], sizes[i] = target - self._scalars[lms.ERROR], self.size
+                x = dict(zip(names, row))
+                # Beside a large target the error has lost the digits of the prediction.
+                exact = self.predict_one(x) if abs(target) > LARGE_TARGET else None
+                self.learn_one(x, target)
+                predictions[i] = target - self._scalars[lms.ERROR] if exact is None else exact
+                sizes[i] = self.size
         except Exception:  # all or nothing is learned
             self._set_state(before)
             raise

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core import series
 from ..core.types import Matrix, Vector
+from ..threads import one_thread
 
 LEVELS = (0.02, 0.1, 0.25, 0.5, 0.8)
 SEASONALS = (0.03, 0.15, 0.4)
@@ -85,6 +86,7 @@ class Smoothing:
         self._level, self._trend, self._seasonal, self._squares, self._weight, self._time = state
 
 
+@one_thread
 def first_state(values: Vector, season: int) -> tuple[float, float, Vector]:
     """Level before the first value, slope, and seasonal profile, by least squares on the first seasons."""
     count = min(len(values), max(FIRST_SEASONS * season, FIRST_VALUES))

@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ..core.types import Matrix, Vector
+from ..threads import one_thread
 
 # Changes right before a value, which the seasons are compared with.
 NEAR = 3
@@ -116,6 +117,7 @@ def _seasonal_mean(changes: Vector, m: int) -> Vector:
     return total / np.maximum(count, 1.0)
 
 
+@one_thread
 def _share(changes: Vector, m: int) -> float:
     """The share of the squares, beyond the near changes, that the season takes off; negative slopes take off none."""
     count = min(NEAR, max(1, m - 2))  # m − 1 changes would say the m-th, as those of a season sum to about zero

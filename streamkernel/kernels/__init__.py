@@ -18,6 +18,7 @@ from .base import check as check
 from .leaves import AnovaSpline, Custom, Linear, Polynomial, Spline
 from .odd import Odd
 from .parser import parse
+from .parser import text as text
 from .program import Compiled
 from .program import Feature as Feature
 from .program import Function as Function

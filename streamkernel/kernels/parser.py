@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,7 @@ from .odd import Odd
 from .program import Function
 
 Functions = Mapping[str, Function]
+KEPT_TEXTS = 64
 
 
 def parse(text: str, functions: Functions | None = None) -> Kernel:
@@ -42,6 +44,46 @@ def parse(text: str, functions: Functions | None = None) -> Kernel:
     if not isinstance(kernel, Kernel):
         raise ValueError(f"cannot read kernel {text!r}: a number alone is no kernel, write Constant({kernel!r})")
     return kernel
+
+
+def text(kernel: Kernel, functions: dict[str, Function] | None = None) -> str:
+    """The expression from which `parse` makes this kernel again; an error where none does.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    functions
+        The functions of other kernels by name, to which those of this one are added: one name stands for one function.
+
+    Examples
+    --------
+
+    >>> from streamkernel import kernels
+    >>> kernels.text(kernels.RBF({"a": 1}) + 1)
+    "RBF({'a': 1.0}) + Constant(1.0)"
+
+    """
+    known = {} if functions is None else functions
+    for leaf in kernel.leaves():
+        if isinstance(leaf, Custom) and known.setdefault(leaf.name, leaf.function) is not leaf.function:
+            raise TypeError(f"two functions of Custom kernels have the name {leaf.name!r}: give them different names")
+    try:
+        return _text(kernel)
+    except RecursionError:
+        raise TypeError("a kernel is nested too deeply to be written") from None
+
+
+@functools.lru_cache(maxsize=KEPT_TEXTS)
+def _text(kernel: Kernel) -> str:
+    written = repr(kernel)
+    try:
+        again = parse(written, {leaf.name: leaf.function for leaf in kernel.leaves() if isinstance(leaf, Custom)})
+    except ValueError as error:
+        raise TypeError(f"a kernel that is written could not be read: {error}") from None
+    if again != kernel:
+        raise TypeError(f"the kernel {written} would be read as {again!r}")
+    return written
 
 
 def _parse_node(node: ast.expr, text: str, functions: Functions) -> Any:

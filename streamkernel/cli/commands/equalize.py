@@ -8,9 +8,12 @@ import time
 from typing import Any
 
 from ...alphabets import ALPHABETS
-from ..options import add_model, build_model, positive
+from ..options import add_model, build_model, finite, natural, positive
 from ..output import OK, CommandError, print_json, print_result, progress, table
-from ..plots import plot_equalizers
+
+EXAMPLES = """\
+  streamkernel equalize --alphabet qpsk --bayes
+  streamkernel equalize --curve --channel notch --snr 7:19:4 --plot curve.png"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alphabet", choices=tuple(ALPHABETS), default="bpsk", help="(default %(default)s)")
     parser.add_argument("--taps", metavar="A,B,...", help="impulse response of the channel (default 1.0,0.5)")
     parser.add_argument(
-        "--noise", type=float, default=math.sqrt(0.2), help="its standard deviation (default %(default).4f)"
+        "--noise", type=finite, default=math.sqrt(0.2), help="its standard deviation (default %(default).4f)"
     )
     parser.add_argument("--directed", action="store_true", help="go on learning from decisions")
     parser.add_argument("--bayes", action="store_true", help="print the best possible error rate beside it")
@@ -37,12 +40,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--errors", type=positive, default=200, help="symbol errors a point (default %(default)s)")
     parser.add_argument("--most", type=positive, default=500_000, help="symbols a point at most (default %(default)s)")
     parser.add_argument("--plot", metavar="PNG", help="plot the curve and the observations")
-    parser.add_argument("--seed", type=int, default=1, help="(default %(default)s)")
-    add_model(parser)
+    parser.add_argument("--seed", type=natural, default=1, help="(default %(default)s)")
+    add_model(parser, "krls")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train on known symbols, then decide on the others."""
+    from ..plots import check_plot
+    from ..writing import check_outputs
+
+    check_outputs({"--plot": arguments.plot}, {"--channel": arguments.channel})
+    if arguments.plot:
+        check_plot(arguments.plot)
     if arguments.curve:
         return _curves(arguments)
     channel, equalizer = _setting(arguments)
@@ -100,6 +109,7 @@ def _curves(arguments: argparse.Namespace) -> int:
     from ...datasets import named_channel, read_channel
     from ...datasets.named_channels import CHANNELS
     from ...equalization import curves
+    from ..plots import plot_equalizers
 
     make = named_channel if arguments.channel in CHANNELS else read_channel
 

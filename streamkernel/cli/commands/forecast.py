@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..lagged_forecast import forecast_lagged
-from ..options import add_file, add_model, positive
+from ..options import MODEL_OPTIONS, add_file, add_model, column_names, level, natural, positive
 from ..output import OK, CommandError, print_json, progress, shown, table
-from ..plots import plot_forecasts
-from ..rows import column_names, text_records
-from ..saving import save
 
 # Options that only a model of one's own has.
-OWN = ("lags", "kernel", "threshold", "ridge", "forgetting", "max_size", "model")
+OWN = ("lags", "model", *MODEL_OPTIONS)
+
+EXAMPLES = """\
+  streamkernel forecast sensors.csv --column temperature --horizon 24 --plot forecast.png
+  streamkernel forecast sales.csv --column sold --group shop --json"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -24,8 +24,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--horizon", type=positive, help="steps to forecast (default: one season, or 10)")
     parser.add_argument("--season", type=positive, help="steps of a season (default: found in the series)")
-    parser.add_argument("--level", type=float, default=0.9, help="of the intervals (default %(default)s)")
-    parser.add_argument("--backtest", type=int, default=5, help="forecasts of its own end (default %(default)s)")
+    parser.add_argument("--level", type=level, default=0.9, help="of the intervals (default %(default)s)")
+    parser.add_argument("--backtest", type=natural, default=5, help="forecasts of its own end (default %(default)s)")
     parser.add_argument(
         "--features", metavar="A,B,...", help="columns known ahead; rows with an empty series cell are the future"
     )
@@ -35,9 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lags", type=_lags, metavar="N|A,B,...", help="with a model of your own: past values it sees")
     parser.add_argument("--stride", type=positive, default=1, help="steps between two of them (default %(default)s)")
     parser.add_argument("--rollout", type=positive, default=1, help="also learn from forecasts this many steps deep")
-    parser.add_argument("--seed", type=int, default=0, help="of the sampled paths (default %(default)s)")
+    parser.add_argument("--seed", type=natural, default=0, help="of the sampled paths (default %(default)s)")
     add_model(parser)
-    parser.set_defaults(model=None)
 
 
 def _lags(text: str) -> int | list[int]:
@@ -47,6 +46,13 @@ def _lags(text: str) -> int | list[int]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Forecast, with intervals, after forecasts of the series' own end."""
+    from ..lagged_forecast import forecast_lagged
+    from ..plots import check_plot, plot_forecasts
+    from ..writing import check_outputs, save
+
+    check_outputs({"--save": arguments.save, "--plot": arguments.plot}, {"the input": arguments.file})
+    if arguments.plot:
+        check_plot(arguments.plot)
     if any(getattr(arguments, name) is not None for name in OWN):
         arguments.model = arguments.model or "krls"
         return forecast_lagged(arguments)
@@ -71,10 +77,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _outcomes(arguments: argparse.Namespace) -> dict[str | None, tuple[Any, Any]]:
     """The past and the forecast of every group."""
     from ...forecasting import report
+    from ..records import read_records
 
     features = column_names(arguments.features) or []
     try:
-        rows = list(progress(text_records(arguments.file), arguments.file))
+        rows = list(read_records(arguments, [arguments.column, *features]))
         if not rows:
             raise ValueError("no rows")
         outcomes = {}
