@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
 from ..core.types import Vector
@@ -15,7 +15,7 @@ from ..learners import reading
 class LearningCurve(NamedTuple):
     """What `learning_curve` returns, one number a point."""
 
-    samples: Vector
+    samples: NDArray[np.int64]
     """How many were learned before."""
     decibels: Vector
     """10 log₁₀ of the mean squared error."""
@@ -74,7 +74,7 @@ def learning_curve(
         raise ValueError("X_test and y_test must be given both or neither")
     names, rows, _ = reading.frame(np.asarray(X))
     targets = reading.column("y", y, len(rows))
-    starts = np.arange(0, len(rows), every)
+    starts = np.arange(0, len(rows), every, dtype=np.int64)
     errors = []
     for start in starts:
         if X_test is not None:
