@@ -316,7 +316,33 @@ def test_bad_observations_change_nothing() -> None:
         equalizer.equalize_many([[1.0, 2.0], [math.nan, 1.0]])
     with pytest.raises(ValueError, match="symbol must be one of"):
         equalizer.equalize_many([[1.0, 2.0]], np.array([0.5]))
+    for training in (-1, 2.5, True):
+        with pytest.raises(ValueError, match="training must"):
+            equalizer.equalize_many([[1.0, 2.0]], [1.0], training=training)  # type: ignore[arg-type]
+    for huge in (lambda: equalizer.equalize_one([1.0, 1e200]), lambda: equalizer.equalize_many([[1.0, -1e200]])):
+        with pytest.raises(ValueError, match=r"at most 1e\+140 in size"):
+            huge()
     assert equalizer.to_bytes() == before
+
+
+def test_units_and_offsets_do_not_matter() -> None:
+    channel = datasets.named_channel("pam4", seed=1).at_snr(18)
+    symbols, observations = channel.sequence(1500)
+    decisions = KernelEqualizer(delay=1, alphabet="pam4").equalize_many(observations, symbols, 500)
+    for unit in (1e-12, 1e12):
+        scaled = KernelEqualizer(delay=1, alphabet="pam4").equalize_many(unit * observations, symbols, 500)
+        np.testing.assert_array_equal(scaled, decisions)
+    moved = KernelEqualizer(delay=1, alphabet="pam4").equalize_many(observations + 100.0, symbols, 500)
+    assert rate(moved, symbols, 1, 500) < 1.3 * rate(decisions, symbols, 1, 500)
+
+
+def test_without_training_it_says_what_it_needs() -> None:
+    symbols, observations = datasets.named_channel("cubic", seed=1).at_snr(12).sequence(100)
+    equalizer = KernelEqualizer(delay=1)
+    with pytest.warns(UserWarning, match="learned from 25 known symbols on"):
+        assert np.isnan(equalizer.equalize_many(observations[:50])).all()
+    equalizer.equalize_many(observations[50:75], symbols[50:75])
+    assert np.isfinite(equalizer.equalize_many(observations[75:])).all()
 
 
 # Linear equalizers and curves -----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import cmath
 import functools
 import math
 import numbers
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -24,9 +25,11 @@ from ..kernels import RBF
 from ..learners import KRLS, LSSVMClassifier
 from . import version1
 from .channel_model import bit_probabilities
-from .learned_channel import LearnedChannel
+from .learned_channel import FEWEST_TRAINING, LearnedChannel
 from .windows import NONE, Classification, Labels, Regression, Signal
 
+# Errors are squared where a channel is learned.
+LARGEST = 1e140
 DETECTORS = ("channel", "regression", "bits", "classification")
 
 
@@ -192,7 +195,7 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         """Receive the next observation; return the decision about the symbol that was sent `delay` observations before.
 
         The decision is made before anything is learned. It is None for the first `delay` observations, while a model
-        has seen fewer than `lags` of them, and while no channel was learned yet.
+        has seen fewer than `lags` of them, and while no channel was learned yet, which takes 24 training symbols.
 
         Parameters
         ----------
@@ -234,12 +237,16 @@ class KernelEqualizer(base.Estimator, Checkpointed):
             significant first.
 
         """
+        checks.whole("training", training, low=0, optional=True)
         rows = self._rows(observations)
         sent = np.full(len(rows), NONE) if symbols is None else self._indices(symbols)
         if len(sent) != len(rows):
             raise ValueError(f"symbols must be as many as the observations ({len(rows)}), got {len(sent)}")
         known = np.where(np.arange(len(sent)) < (len(sent) if training is None else training), sent, NONE)
         decided, probabilities = self._receive(rows, sent, known)
+        if self._kind == "channel" and len(rows) and self._receiver.chosen is None and (known == NONE).all():
+            needed = FEWEST_TRAINING + self.delay
+            warnings.warn(f"no decisions: a channel is learned from {needed} known symbols on", stacklevel=2)
         decisions = np.where(decided == NONE, math.nan, self._numbers[np.maximum(decided, 0)])
         return (decisions, self._ratios(probabilities)) if soft else decisions
 
@@ -297,6 +304,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
             raise ValueError(f"observation must have {self._width} numbers, got {observation!r}")
         if not all(map(_is_finite, values)):
             raise ValueError(f"observation must be a finite number, got {observation!r}")
+        if self._kind == "channel" and max(map(abs, values)) > LARGEST:
+            raise ValueError(f"observation must be at most {LARGEST:g} in size, got {observation!r}")
         self._check_complex(any(not isinstance(value, numbers.Real) for value in values), observation)
         return np.array([[complex(value) for value in values]])
 
@@ -310,6 +319,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         if not np.isfinite(values).all():
             t = int(np.argwhere(~np.isfinite(values))[0][0])
             raise ValueError(f"observation must be a finite number, got {values[t]!r} at position {t}")
+        if self._kind == "channel" and np.abs(values).max(initial=0.0) > LARGEST:
+            raise ValueError(f"observation must be at most {LARGEST:g} in size, got {np.abs(values).max():g}")
         if len(values):
             self._check_complex(np.iscomplexobj(values), values.ravel()[0])
         return values.reshape(-1, self._width).astype(complex)
