@@ -157,7 +157,7 @@ class Session(Checkpointed):
         moments = None
         known = x
         if self.encode:
-            known = self._encoder.learn(x)
+            known = self._encoder.named(self._encoder.learn(x))
         if self.scale:
             known, moments = self._standardizer.follow(known)
         if self.classifies:
@@ -188,7 +188,7 @@ class Session(Checkpointed):
     def predict(self, x: Mapping[Feature, Any], level: float = 0.9) -> tuple[Any, ...]:
         """The prediction for one row and its bounds, or the likeliest class and its probability; nothing is learned."""
         if self.encode:
-            x = self._encoder.read(x)
+            x = self._encoder.named(self._encoder.read(x))
         if self.scale:
             x = self._standardizer.transform_one(x)
         if self.classifies:
@@ -230,8 +230,7 @@ class Session(Checkpointed):
             "standardizer": self._standardizer,
             "target": self._target,
             "counts": [self.unlabeled, self.skipped, *self._covered],
-            "words": self._encoder.words,
-            "gaps": self._encoder.gaps,
+            "encoder": [self._encoder.columns, self._encoder.words, self._encoder.labels, self._encoder.gaps],
             "classes": self._classes,
             "facts": self.facts,
         }
@@ -241,7 +240,8 @@ class Session(Checkpointed):
         self._standardizer, self._target = state["standardizer"], state["target"]
         if "counts" in state:  # sessions of earlier releases know nothing of them
             self.unlabeled, self.skipped, *self._covered = state["counts"]
-            self._encoder.words, self._encoder.gaps = state["words"], state["gaps"]
+            *known, self._encoder.gaps = state["encoder"]
+            self._encoder.restore(*known)
             self._classes, self.facts = state["classes"], state["facts"]
 
 

@@ -89,6 +89,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._calibration = Calibration()
         self._watch = DriftWatch()
         self._outliers = Outliers()
+        self._aside: tuple[Vector, float, float] | None = None  # a sample that may be a gross error
         self._drifts: list[int] = []
         self._tunings: list[int] = []
         self._history = new_history()
@@ -144,22 +145,33 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         mean, variance = self._predict(row)
         if self._mixture is not None:
             self._mixture.scaled(target)
-        self._learn(self._encoder.learn(x, row), target, w, mean, variance)
+        self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
 
-    def _learn(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
-        """Learn an encoded sample that was predicted to have this mean and variance."""
-        believed = target
+    def _take_in(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
+        """Learn an encoded sample that was predicted to have this mean and variance, unless its target is gross."""
+        aside, self._aside = self._aside, None
         if self._count > 1:
             self._calibration.update((target - mean) / math.sqrt(variance))
-            believed = self._outliers.believed(target, mean, self._window.targets[:, 0])
+            if self._outliers.sets_aside(target, mean, self._window.targets[:, 0]):
+                self._aside = row, target, w
+                self._count += 1
+                return
+            if aside is not None and self._outliers.is_followed:
+                self._outliers.believe()
+                before = self._encoder.widened(aside[0])
+                self._count -= 1  # it was counted when it came
+                self._learn(before, *aside[1:], self._predict(before)[0])
+                mean = self._predict(row)[0]
+        self._learn(row, target, w, mean)
+
+    def _learn(self, row: Vector, target: float, w: float, mean: float) -> None:
+        """Learn an encoded sample that was predicted to be this."""
         self._count += 1
-        if believed == target or len(self._window) >= YOUNG:
-            self._window.append(self._encoder.columns, row, [believed, w])
-        self._range = min(self._range[0], believed), max(self._range[1], believed)
+        self._window.append(self._encoder.columns, row, [target, w])
+        self._range = min(self._range[0], target), max(self._range[1], target)
         if self._mixture is not None:
-            self._mixture.learn(row, believed, w)
-            error = abs(believed - mean) / self._mixture.tuning.reference
-            if self._has_drifted(min(error, LARGEST_ERROR)):
+            self._mixture.learn(row, target, w)
+            if self._has_drifted(min(abs(target - mean) / self._mixture.tuning.reference, LARGEST_ERROR)):
                 self._next_tuning = len(self._window)
         if self._next_tuning <= len(self._window):
             self._begin_tuning()
@@ -247,6 +259,11 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         return list(self._tunings)
 
     @property
+    def outliers(self) -> int:
+        """How many targets were taken for gross errors, and not learned."""
+        return self._outliers.count
+
+    @property
     def weights(self) -> dict[str, float]:
         """The weight of each expert now, by what it is; empty before the scales were first learned."""
         if self._mixture is None:
@@ -288,7 +305,11 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             *([f"Left out, as they did not vary: {', '.join(left_out)}."] if left_out else []),
             *([f"Bent by asinh, as they have long tails: {', '.join(bent)}."] if bent else []),
             *([f"Gaps taken as the mean: {self._encoder.gaps}."] if self._encoder.gaps else []),
-            *([f"Targets that were gross errors: {self._outliers.count}."] if self._outliers.count else []),
+            *(
+                [f"Targets not learned, as they were gross errors: {self._outliers.count}."]
+                if self._outliers.count
+                else []
+            ),
             f"Noise variance over that of the function: {tuning.ridge:.2g}.",
             f"Dictionary: {self.size} points of at most {self._budget.max_size}; window: {len(self._window)} samples.",
             f"Times that drift was detected: {len(self._drifts)}"
@@ -316,6 +337,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             "stretch": self._calibration.stretch,
             "errors": self._watch.errors,
             "outliers": self._outliers.get_state(),
+            "aside": self._aside,
             "drifts": self._drifts,
             "tunings": self._tunings,
             "history": list(self._history),
@@ -346,6 +368,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._history.extend(state.get("history", ()))
         if "outliers" in state:
             self._outliers.set_state(state["outliers"])
+            self._aside = state["aside"]
         if "point" in state:
             center, unit, ridge, reference, square = state["units"]
             scaling = scaling_of(state["columns"], self._encoder.columns)
