@@ -49,7 +49,7 @@ class KernelEqualizer(base.Estimator, Checkpointed):
     With a model it learns the inverse of the channel: the symbol as a function of y(t), y(t − 1), ..., y(t − d + 1),
     where d = `lags`, and of the last `feedback` decisions. A regressor estimates the symbol or its bits, and the
     nearest one is the decision (both parts of a complex symbol share one recursion); a classifier gives the symbols'
-    probabilities, which is better for two symbols and worse for sixteen. All probabilities are calibrated. A
+    probabilities, which is as good for two symbols and worse for sixteen. All probabilities are calibrated. A
     complex observation is two features, its real part and then its imaginary part. Features are numbered like the
     columns of `datasets.NonlinearChannel`, past decisions after them.
 
