@@ -234,8 +234,18 @@ def test_equalize(alphabet, capsys):
     assert "bit_error_rate" in capsys.readouterr().out
 
 
+def test_equalize_learns_the_channel_by_default(capsys):
+    options = ["equalize", "--alphabet", "qpsk", "--taps", "1,0.4-0.3j", "--noise", "0.4", "--symbols", "3000"]
+    rates = [run_json(capsys, *options, *more)["symbol_error_rate"] for more in ([], ["--model", "krls"])]
+    assert rates[0] < 0.5 * rates[1]
+
+
 def test_equalize_fails_in_one_line(capsys):
-    for options, message in ((["--taps", "a,b"], "'a'"), (["--delay", "-1"], "delay"), (["--noise", "-1"], "noise")):
+    for options, message in (
+        (["--taps", "a,b"], "--taps must be numbers"),
+        (["--delay", "-1"], "delay"),
+        (["--noise", "-1"], "noise"),
+    ):
         assert cli.main(["equalize", *options]) == 2
         assert message in capsys.readouterr().err
 
