@@ -15,7 +15,7 @@ from .plots import plot_forecast
 from .records import read_records
 
 
-def forecast_lagged(arguments: argparse.Namespace) -> int:
+def forecast_lagged(arguments: argparse.Namespace, seen: Any = None) -> int:
     """Forecast, with intervals, after a check on the series' own end."""
     values = [
         _number(arguments, number, row[arguments.column])
@@ -30,7 +30,7 @@ def forecast_lagged(arguments: argparse.Namespace) -> int:
     held = np.array(values[-horizon:])
     try:
         check = np.array(_learned(values[:-horizon], arguments).forecast(horizon))
-        model = _learned(values, arguments)
+        model = _learned(values, arguments, seen)
         means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
@@ -39,6 +39,8 @@ def forecast_lagged(arguments: argparse.Namespace) -> int:
     steps = [
         {"step": i + 1, "mean": m, "lower": v.lower, "upper": v.upper} for i, (m, v) in enumerate(zip(means, intervals))
     ]
+    if seen is not None:
+        seen.foresee(steps)
     plot = plot_forecast(values, steps, arguments.plot) if arguments.plot else None
     if arguments.json:
         print_json({"values": len(values), "rmse": rmse, "naive_rmse": naive, "forecast": steps, "plot": plot})
@@ -63,8 +65,8 @@ def _number(arguments: argparse.Namespace, row: int, cell: Any) -> float:
     return value
 
 
-def _learned(series: Sequence[float], arguments: argparse.Namespace) -> Any:
-    """A forecaster that has learned a series."""
+def _learned(series: Sequence[float], arguments: argparse.Namespace, seen: Any = None) -> Any:
+    """A forecaster that has learned a series, seen on the way where that is asked for."""
     from ..forecasting import KernelForecaster
 
     model = KernelForecaster(
@@ -75,5 +77,10 @@ def _learned(series: Sequence[float], arguments: argparse.Namespace) -> Any:
         confidence_level=arguments.level,
         seed=arguments.seed,
     )
-    model.learn_series(progress(series, "learning", len(series)))
+    values = progress(series, "learning", len(series))
+    if seen is None:
+        model.learn_series(values)
+    else:
+        for value in values:
+            seen.learn(model, value, None)
     return model

@@ -24,6 +24,14 @@ def natural(text: str) -> int:
     return _whole(text, 0)
 
 
+def port(text: str) -> int:
+    """A number of a port, as an argument's type."""
+    value = _whole(text, 1)
+    if value > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: 1 to 65535")
+    return value
+
+
 def _whole(text: str, low: int) -> int:
     try:
         value = int(text)
