@@ -17,9 +17,9 @@ from .options import build_classifier, build_model, column_names, model_class, m
 from .output import OK, SIGNALED, CommandError, ReadingBar, message, print_result
 from .plots import PLOTTED_ROWS, check_plot, plot_run
 from .signals import Interrupts, Stopped
-from .sources import Marked, Place
+from .sources import Place
 from .stored import load_session
-from .tables import BadRow, Table, shown_names
+from .tables import BadRow, Marked, Table, shown_names
 from .watching import check_live, finish, open_view
 from .writing import PredictionLog, check_outputs, locked, save
 

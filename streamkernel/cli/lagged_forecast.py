@@ -28,10 +28,14 @@ def forecast_lagged(arguments: argparse.Namespace, seen: Any = None) -> int:
             f"{arguments.file}: {len(values)} values; {needed} are needed for these lags and this horizon"
         )
     held = np.array(values[-horizon:])
-    check = np.array(_learned(values[:-horizon], arguments).forecast(horizon))
-    rmse, naive = (float(np.sqrt(np.mean((held - guess) ** 2))) for guess in (check, values[-horizon - 1]))
-    model = _learned(values, arguments, seen)
-    means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
+    try:
+        check = np.array(_learned(values[:-horizon], arguments).forecast(horizon))
+        model = _learned(values, arguments, seen)
+        means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
+    with np.errstate(over="ignore"):  # an error that is infinite is one, too
+        rmse, naive = (float(np.sqrt(np.mean((held - guess) ** 2))) for guess in (check, values[-horizon - 1]))
     steps = [
         {"step": i + 1, "mean": m, "lower": v.lower, "upper": v.upper} for i, (m, v) in enumerate(zip(means, intervals))
     ]
@@ -73,13 +77,10 @@ def _learned(series: Sequence[float], arguments: argparse.Namespace, seen: Any =
         confidence_level=arguments.level,
         seed=arguments.seed,
     )
-    try:
-        values = progress(series, "learning", len(series))
-        if seen is None:
-            model.learn_series(values)
-        else:
-            for value in values:
-                seen.learn(model, value, None)
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
+    values = progress(series, "learning", len(series))
+    if seen is None:
+        model.learn_series(values)
+    else:
+        for value in values:
+            seen.learn(model, value, None)
     return model

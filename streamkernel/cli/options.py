@@ -150,8 +150,10 @@ def build_model(arguments: argparse.Namespace) -> Any:
         return model_class(name)(**options)
     except TypeError as error:
         raise CommandError(f"--model {name}: {error}") from error
-    except (ValueError, ArithmeticError, MemoryError) as error:
-        raise CommandError(_reason(error)) from error
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    except (ArithmeticError, MemoryError) as error:
+        raise CommandError(f"--kernel {arguments.kernel}: {_reason(error)}") from error
 
 
 def build_classifier() -> Any:

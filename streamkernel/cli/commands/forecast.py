@@ -31,7 +31,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", type=level, default=0.9, help="of the intervals (default %(default)s)")
     parser.add_argument("--backtest", type=natural, default=5, help="forecasts of its own end (default %(default)s)")
     parser.add_argument(
-        "--features", metavar="A,B,...", help="columns known ahead; rows with an empty series cell are the future"
+        "--features",
+        metavar="A,B,...",
+        help="dates, and columns known ahead: rows with an empty series cell are the future",
     )
     parser.add_argument("--group", metavar="COLUMN", help="forecast the series of every value of this column")
     parser.add_argument("--save", metavar="FILE", help="write the learned forecaster")
@@ -127,6 +129,7 @@ def _record(group: str | None, past: Any, outcome: Any, plot: str | None) -> dic
     return {
         **({} if group is None else {"group": group}),
         "values": len(past.values),
+        "gaps": _gaps(past),
         "seasons": list(outcome.model.seasons),
         "rmse": None if backtest is None else backtest.rmse,
         "naive_rmse": None if backtest is None else backtest.naive_rmse,
@@ -139,12 +142,24 @@ def _record(group: str | None, past: Any, outcome: Any, plot: str | None) -> dic
 def _show(group: str | None, past: Any, outcome: Any) -> None:
     model, backtest = outcome.model, outcome.backtest
     season = " and ".join(map(str, model.seasons))
-    print(f"{'' if group is None else f'{group}: '}{len(past.values)} values, season {season or 'none'}.")
+    count, gaps = len(past.values), _gaps(past)
+    said = f"{count} value{'s' if count != 1 else ''}" + (
+        f", of which {gaps} gap{'s' if gaps > 1 else ''}" if gaps else ""
+    )
+    print(f"{'' if group is None else f'{group}: '}{said}; season {season or 'none'}.")
     if backtest is not None:
         print(
             f"{len(backtest.origins)} forecasts of its own end had RMSE {backtest.rmse:.6g} "
             f"(naive: {backtest.naive_rmse:.6g}); {backtest.coverage:.0%} of the values were in their intervals."
         )
     print(f"What follows, with {model.confidence_level:.0%} intervals:\n")
-    rows = [[str(s["step"]), *(shown(s[k]) for k in ("mean", "lower", "upper"))] for s in outcome.steps]
-    print(table(["step", "forecast", "lower", "upper"], rows) + "\n")
+    time = ["time"] if "time" in outcome.steps[0] else []
+    rows = [
+        [str(s["step"]), *(s[k] for k in time), *(shown(s[k]) for k in ("mean", "lower", "upper"))]
+        for s in outcome.steps
+    ]
+    print(table(["step", *time, "forecast", "lower", "upper"], rows) + "\n")
+
+
+def _gaps(past: Any) -> int:
+    return sum(value != value for value in past.values)
