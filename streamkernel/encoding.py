@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .core.types import Matrix, Vector
+from .kernels import Feature
 from .learners import reading
 from .learners.intake import UNUSUAL
 
@@ -139,6 +140,10 @@ class Encoder:
             self._read_value(row, name, value)
         return np.array(row)
 
+    def widened(self, row: Vector) -> Vector:
+        """A row that was encoded when there were fewer columns, with all of them."""
+        return np.append(row, self._blank[len(row) :])
+
     def _read_value(self, row: list[float], name: Hashable, value: Any) -> None:
         """Write what is not just a number of a known feature."""
         if value is None:
@@ -152,6 +157,11 @@ class Encoder:
         place = self._index.get(column)
         if place is not None:
             row[place] = number
+
+    def named(self, row: Vector) -> dict[Feature, float]:
+        """An encoded sample by column, without its gaps."""
+        values = zip(self.columns, row.tolist(), strict=True)
+        return {column: value for column, value in values if value == value}
 
     def word_columns(self) -> set[str]:
         """The columns that stand for words."""

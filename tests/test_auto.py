@@ -298,3 +298,77 @@ def test_a_heavy_weight_counts(count: int) -> None:
         predictions.append(model.predict_one(x))
     assert predictions == sorted(predictions)
     assert predictions[2] > 25.0 > predictions[0]
+
+
+# What must not spoil it --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [10.0, 1e4, 1e8])
+def test_gross_errors_among_the_targets_spoil_nothing(size: float) -> None:
+    stream = friedman(500)
+    spread = float(np.std([y for _, y in stream]))
+    wrong = {100, 150, 311, 480} | ({3} if size > 10.0 else set())  # early on it must be clear
+    spiked = [(x, y + size * spread * (-1.0) ** t if t in wrong else y) for t, (x, y) in enumerate(stream)]
+    clean = [t for t in range(500) if t not in wrong]
+    plain, robust = AutoKernelRegressor("low"), AutoKernelRegressor("low")
+    expected, errors = (np.sqrt(np.mean(run(m, s)[clean] ** 2)) for m, s in ((plain, stream), (robust, spiked)))
+    assert errors < 1.15 * expected
+    assert plain.outliers == 0 and robust.outliers >= 3
+    assert f"gross errors: {robust.outliers}" in robust.explain()
+
+
+def test_a_new_level_is_no_gross_error() -> None:
+    stream = [(x, y if t < 200 else 1000.0 + y) for t, (x, y) in enumerate(friedman(300))]
+    model = AutoKernelRegressor("low")
+    errors = run(model, stream)
+    assert model.outliers == 0
+    assert np.sqrt(np.mean(errors[-50:] ** 2)) < 100.0
+
+
+def test_what_is_set_aside_is_remembered_in_a_checkpoint() -> None:
+    model = AutoKernelRegressor("low")
+    stream = friedman(120)
+    run(model, stream[:100])
+    model.learn_one(stream[100][0], 1e6)
+    assert model.outliers == 1
+    other = AutoKernelRegressor.from_bytes(model.to_bytes())
+    rest = [(stream[101][0] | {"new": 1.0}, 1e6), *stream[102:]]
+    np.testing.assert_array_equal(run(model, rest), run(other, rest))
+    assert model.outliers == other.outliers == 0 and model.to_bytes() == other.to_bytes()
+
+
+def test_a_number_and_its_digits_are_two_features() -> None:
+    random = np.random.default_rng(1)
+    values = random.normal(size=(120, 2))
+    model = AutoKernelRegressor("low")
+    errors = run(model, [({1: a, "1": b}, a - 2.0 * b) for a, b in values.tolist()])
+    assert np.abs(errors[-40:]).max() < 0.2
+    assert set(model.relevance) == {"1", "1 (str)"}
+    other = AutoKernelRegressor.from_bytes(model.to_bytes())
+    x = {"1": 0.3, 1: -0.5}
+    assert other.predict_one(x) == model.predict_one(x) == pytest.approx(-1.1, abs=0.1)
+
+
+@pytest.mark.parametrize("x", [{}, {"a": None}, {"a": math.nan, "b": None}])
+def test_nothing_but_gaps(x: Any) -> None:
+    model = AutoKernelRegressor()
+    run(model, [(x, float(t % 3)) for t in range(40)])
+    assert model.predict_one(x) == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_new_name_in_every_sample() -> None:
+    model = AutoKernelRegressor("low")
+    random = np.random.default_rng(2)
+    stream = [({"a": float(a), f"only here {t}": 1.0}, float(a)) for t, a in enumerate(random.normal(size=400))]
+    errors = run(model, stream)
+    assert np.sqrt(np.mean(errors[-100:] ** 2)) < 0.5
+    assert len(model.relevance) <= 200  # those that say most take part
+
+
+def test_many_features() -> None:
+    random = np.random.default_rng(3)
+    X = random.normal(size=(150, 1000))
+    model = AutoKernelRegressor("low")
+    errors = run(model, [(dict(enumerate(row)), 2.0 * row[7] - row[500]) for row in X.tolist()])
+    assert np.sqrt(np.mean(errors[-30:] ** 2)) < 1.5  # the targets' deviation is 2.2
+    assert "7" in sorted(model.relevance, key=model.relevance.__getitem__)[-3:]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import kernels
+from ..core.types import Vector
 from ..encoding import Column, Encoder, Scaling
 from ..kernels import Feature
 from ..learners.recursion import Recursion
@@ -80,29 +81,32 @@ class Novelty:
         """ln u over its level; None while the units are not known, and where nothing varies."""
         return self._of(self._encoder.read(x))
 
-    def _of(self, encoded: dict[Feature, float]) -> float | None:
+    def _of(self, row: Vector) -> float | None:
         if self._scaling is None or not self._scaling.columns:
             return None
-        _, residual, unlearned = self._model.predict_variance(self._scaling.transform(encoded))
+        _, residual, unlearned = self._model.predict_variance(self._scaled(row, self._scaling))
         u = self._model.relative_variance(residual, unlearned)
-        surprise = SURPRISE if self._breaks_a_rule(encoded) else 0.0
+        surprise = SURPRISE if self._breaks_a_rule(self._encoder.named(row)) else 0.0
         return math.log(max(u, math.ulp(0.0))) + surprise - self._level
 
-    def _breaks_a_rule(self, encoded: dict[Feature, float]) -> bool:
+    def _scaled(self, row: Vector, scaling: Scaling) -> dict[Feature, float]:
+        return dict(zip(scaling.names, scaling.transform(row).tolist(), strict=True))
+
+    def _breaks_a_rule(self, named: dict[Feature, float]) -> bool:
         """Whether a column that was constant is not so here, or one that was always there is absent."""
-        return any(encoded.get(name) != value for name, value in self._constants.items()) or any(
-            name not in encoded for name in self._always
+        return any(named.get(name) != value for name, value in self._constants.items()) or any(
+            name not in named for name in self._always
         )
 
     def learn(self, x: Mapping[Hashable, Any]) -> float | None:
         """Learn a sample; return what `of` would have given before."""
-        encoded = self._encoder.read(x)
-        found = self._of(encoded)
-        encoded = self._encoder.learn(x, encoded)
-        self._window.append(encoded, [1.0])
+        row = self._encoder.read(x)
+        found = self._of(row)
+        row = self._encoder.learn(x, row)
+        self._window.append(self._encoder.named(row), [1.0])
         self._count += 1
         if self._scaling is not None:
-            self._model.learn(self._scaling.transform(encoded), (1.0,))
+            self._model.learn(self._scaled(row, self._scaling), (1.0,))
         if found is not None:
             self._level += LEVEL_RATE * min(max(found, -1.0), 1.0)
         if self._count >= self._next:
@@ -113,7 +117,7 @@ class Novelty:
     def _rescale(self) -> None:
         """Learn the units anew, and the window in them."""
         names = [str(name) for name in self._window.names]
-        self._scaling = Scaling(names, self._window.samples)
+        self._scaling = Scaling(names, self._window.samples).bind(self._encoder.columns)
         present = ~np.isnan(self._window.samples)
         self._always = [name for name, own in zip(self._window.names, present.T, strict=True) if own.all()]
         newest = dict(zip(self._window.names, self._window.samples[-1].tolist(), strict=True))
@@ -130,8 +134,7 @@ class Novelty:
     def get_state(self) -> dict[str, Any]:
         """For a checkpoint."""
         return {
-            "words": self._encoder.words,
-            "gaps": self._encoder.gaps,
+            "encoder": [self._encoder.columns, self._encoder.words, self._encoder.labels, self._encoder.gaps],
             "window": self._window.get_state(),
             "count": [self._count, self._next],
             "level": self._level,
@@ -143,11 +146,13 @@ class Novelty:
 
     def set_state(self, state: dict[str, Any]) -> None:
         """From a checkpoint."""
-        self._encoder.words, self._encoder.gaps = state["words"], state["gaps"]
+        *known, self._encoder.gaps = state["encoder"]
+        self._encoder.restore(*known)
         self._window.set_state(state["window"])
         self._count, self._next = state["count"]
         self._level, self._constants, self._always = state["level"], state["constants"], state["always"]
         if state["columns"] is not None:
             self._scaling = Scaling([], np.empty((0, 0)))
             self._scaling.columns = [Column(*column) for column in state["columns"]]
+            self._scaling.bind(self._encoder.columns)
         self._model.__setstate__(state["model"])

@@ -152,27 +152,35 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         is_usual = abs(target) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT
         before = None if is_usual and not (np.abs(row) > LARGEST_USUAL).any() else copy.deepcopy(self.__dict__)
         try:
-            self._learn(self._encoder.learn(x, row), target, w, mean, variance)
+            self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
         except Exception as error:
             self.__dict__.update(before or {})
             if isinstance(error, OverflowError):
                 raise ValueError(f"target y is {y!r}: its squared error overflows; rescale the target") from error
             raise
 
-    def _learn(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
-        """Learn an encoded sample that was predicted to have this mean and variance."""
-        believed = target
+    def _take_in(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
+        """Learn an encoded sample that was predicted to have this mean and variance, unless its target is gross."""
         if self._count > 1:
             self._calibration.update((target - mean) / math.sqrt(variance))
-            believed = self._outliers.believed(target, mean, self._window.targets[:, 0])
+            is_aside = self._outliers.sets_aside(row, target, w, mean, self._window.targets[:, 0])
+            for sample in self._outliers.released():
+                before = self._encoder.widened(sample.row)
+                self._learn(before, sample.target, sample.weight, self._predict(before)[0])
+                mean = self._predict(row)[0]
+            if is_aside:
+                self._count += 1
+                return
         self._count += 1
-        if believed == target or len(self._window) >= YOUNG:
-            self._window.append(self._encoder.columns, row, [believed, w])
-        self._range = min(self._range[0], believed), max(self._range[1], believed)
+        self._learn(row, target, w, mean)
+
+    def _learn(self, row: Vector, target: float, w: float, mean: float) -> None:
+        """Learn an encoded sample that was predicted to be this."""
+        self._window.append(self._encoder.columns, row, [target, w])
+        self._range = min(self._range[0], target), max(self._range[1], target)
         if self._mixture is not None:
-            self._mixture.learn(row, believed, w)
-            error = abs(believed - mean) / self._mixture.tuning.reference
-            if self._has_drifted(min(error, LARGEST_ERROR)):
+            self._mixture.learn(row, target, w)
+            if self._has_drifted(min(abs(target - mean) / self._mixture.tuning.reference, LARGEST_ERROR)):
                 self._next_tuning = len(self._window)
         if self._next_tuning <= len(self._window):
             self._begin_tuning()
@@ -260,6 +268,11 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         return list(self._tunings)
 
     @property
+    def outliers(self) -> int:
+        """How many targets were taken for gross errors, and not learned."""
+        return self._outliers.count
+
+    @property
     def weights(self) -> dict[str, float]:
         """The weight of each expert now, by what it is; empty before the scales were first learned."""
         if self._mixture is None:
@@ -301,7 +314,11 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             *([f"Left out, as they did not vary: {', '.join(left_out)}."] if left_out else []),
             *([f"Bent by asinh, as they have long tails: {', '.join(bent)}."] if bent else []),
             *([f"Gaps taken as the mean: {self._encoder.gaps}."] if self._encoder.gaps else []),
-            *([f"Targets that were gross errors: {self._outliers.count}."] if self._outliers.count else []),
+            *(
+                [f"Targets not learned, as they were gross errors: {self._outliers.count}."]
+                if self._outliers.count
+                else []
+            ),
             f"Noise variance over that of the function: {tuning.ridge:.2g}.",
             f"Dictionary: {self.size} points of at most {self._budget.max_size}; window: {len(self._window)} samples.",
             f"Times that drift was detected: {len(self._drifts)}"

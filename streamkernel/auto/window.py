@@ -100,6 +100,7 @@ class RowWindow:
         if self._last == len(self._rows):
             self._make_room()
         self._rows[self._last, : len(row)] = row
+        self._rows[self._last, len(row) :] = np.nan
         self._targets[self._last] = targets
         self._last += 1
         self.end += 1
