@@ -6,6 +6,7 @@ import gzip
 import http.server
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fuzz.areas import AREAS
 from reference import JIT
 
 import streamkernel
@@ -181,3 +183,20 @@ def test_a_file_that_unpacks_without_an_end_is_refused_and_not_kept(
     with pytest.raises(fetch.DatasetError, match="unpacks to more than 1000 bytes"):
         files.load(name)
     assert not list(tmp_path.iterdir())
+
+
+# The page of promises -------------------------------------------------------------------------------------------------
+
+
+def test_every_promise_has_its_test() -> None:
+    root = PACKAGE.parent
+    page = root / "docs" / "promises.md"
+    if not page.is_file():
+        pytest.skip("needs a checkout")
+    named = re.findall(r"`(test_\w+\.py)::(\w+)(\[\w+\])?`", page.read_text())
+    assert len(named) > 20
+    for file, function, case in named:
+        source = (root / "tests" / file).read_text()
+        assert f"def {function}(" in source, f"{file} has no {function}"
+        if case:
+            assert case[1:-1] in AREAS
