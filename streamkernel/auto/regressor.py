@@ -21,13 +21,15 @@ from .drift import DriftWatch
 from .mixture import Mixture, new_weighting
 from .outliers import Outliers, gross
 from .relevance import Portrait, new_history, relevance
-from .tuning import Renewal, Tuning, as_budget, scaling_of
+from .tuning import Renewal, Tuning, as_budget, expected_time, scaling_of
 from .window import RowWindow
 
 # The scales are learned anew when the window has grown to these sizes.
 FIRST_TUNING, GROWTH = 8, 1.6
 # About how many microseconds a step may spend on that.
 TUNING_TIME = 10_000.0
+# A tuning begins at most so many samples ahead of its time, in order to be done then.
+MOST_AHEAD = 100
 # Gross errors do not enter a window that is shorter than this.
 YOUNG = 60
 
@@ -169,7 +171,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             self._mixture.learn(row, target, w)
             if self._has_drifted(min(abs(target - mean) / self._mixture.tuning.reference, LARGEST_ERROR)):
                 self._next_tuning = len(self._window)
-        if self._next_tuning <= len(self._window):
+        if (self._renewal is None and self._is_due()) or self._next_tuning <= len(self._window):
             self._begin_tuning()
         if self._renewal is not None:
             self._advance_tuning(self._renewal)
@@ -207,9 +209,16 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._drifts.append(self._count)
         return True
 
+    def _is_due(self) -> bool:
+        """Whether a tuning that begins now would end when the next one is planned."""
+        ahead = self._next_tuning - len(self._window)
+        if ahead > MOST_AHEAD:
+            return False
+        return ahead <= expected_time(len(self._window), len(self._window.columns), self._budget) // TUNING_TIME
+
     def _begin_tuning(self) -> None:
         """Begin to learn units, kernel and experts anew from the window; what was under way is given up."""
-        self._next_tuning = math.ceil(GROWTH * len(self._window))
+        self._next_tuning = math.ceil(GROWTH * max(self._next_tuning, len(self._window)))
         if len(self._window) < YOUNG and (wrong := gross(self._window.targets[:, 0])):
             self._window.drop(wrong)
             targets = self._window.targets[:, 0]
