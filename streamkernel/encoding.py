@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from .core.types import Matrix, Vector
+from .kernels import Feature
 from .learners import reading
 from .learners.intake import UNUSUAL
 
@@ -161,6 +162,11 @@ class Encoder:
         place = self._index.get(column)
         if place is not None:
             row[place] = number
+
+    def named(self, row: Vector) -> dict[Feature, float]:
+        """An encoded sample by column, without its gaps."""
+        values = zip(self.columns, row.tolist(), strict=True)
+        return {column: value for column, value in values if value == value}
 
     def word_columns(self) -> set[str]:
         """The columns that stand for words."""

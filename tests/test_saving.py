@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import pytest
-from river import compose
+from river import compose, preprocessing
 
 import streamkernel
 from streamkernel import KRLS, kernels
@@ -85,6 +85,58 @@ def test_a_link_stays_a_link(tmp_path: pathlib.Path) -> None:
     learned(KRLS(ridge=0.1)).save(tmp_path / "latest.skm")
     assert (tmp_path / "latest.skm").is_symlink()
     assert streamkernel.load(tmp_path / "model.skm").size
+
+
+def many_parts() -> Any:
+    numbers = compose.Select("x") | preprocessing.StandardScaler()
+    words = compose.Select("word") | preprocessing.OneHotEncoder()
+    return (numbers + words) | streamkernel.TargetScaler(KRLS(ridge=0.1))
+
+
+PIPELINES: dict[str, Any] = {
+    "standard": preprocessing.StandardScaler() | KRLS(ridge=0.1),
+    "range": preprocessing.MinMaxScaler() | KRLS(ridge=0.1),
+    "largest": preprocessing.MaxAbsScaler() | KRLS(ridge=0.1),
+    "normalizer": preprocessing.Normalizer() | KRLS(ridge=0.1),
+    "ordinal": preprocessing.OrdinalEncoder() | KRLS(ridge=0.1),
+    "imputed": preprocessing.PreviousImputer() | preprocessing.StandardScaler() | KRLS(ridge=0.1),
+    "without": compose.Discard("word") | streamkernel.KAAR(),
+    "wrapped": streamkernel.TargetScaler(preprocessing.StandardScaler() | KRLS(ridge=0.1)),
+    "parts": many_parts(),
+}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_pipeline_is_saved_without_pickle(name: str, tmp_path: pathlib.Path) -> None:
+    model = PIPELINES[name].clone()
+    rows = samples(60)
+    if name in ("ordinal", "without", "parts"):
+        rows = [(x | {"word": "abc"[i % 3]}, y) for i, (x, y) in enumerate(rows)]
+    for x, y in rows[:30]:
+        model.learn_one(x, y)
+    streamkernel.save(model, tmp_path / "model.skm")
+    assert b"pickle" not in (tmp_path / "model.skm").read_bytes()
+    same = streamkernel.load(tmp_path / "model.skm")
+    for x, y in rows[30:]:
+        assert same.predict_one(x) == model.predict_one(x)
+        same.learn_one(x, y)
+        model.learn_one(x, y)
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (compose.FuncTransformer(dict), "FuncTransformer"),
+        (preprocessing.StandardScaler(window_size=5), "Rolling"),
+        (preprocessing.RobustScaler(), "RobustScaler"),
+        (preprocessing.AdaptiveStandardScaler(), "AdaptiveStandardScaler"),
+    ],
+)
+def test_what_cannot_be_saved_is_named(part: Any, message: str, tmp_path: pathlib.Path) -> None:
+    model = learned(part.clone() | KRLS(ridge=0.1), 5)
+    with pytest.raises(TypeError, match=f"{message}.*pickle a pipeline of others"):
+        streamkernel.save(model, tmp_path / "model.skm")
+    assert not os.listdir(tmp_path)
 
 
 @pytest.mark.parametrize("scale", [True, False])

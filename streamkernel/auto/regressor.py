@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from ..checkpoint import Checkpointed
 from ..core.types import Vector
 from ..encoding import Encoder
 from ..learners import reading
-from ..learners.bank import Bank
+from ..learners.bank import LARGEST_USUAL, LARGEST_USUAL_WEIGHT, Bank
 from ..learners.base import gaussian, interval
 from .calibration import Calibration
 from .drift import DriftWatch
@@ -34,6 +35,8 @@ MOST_AHEAD = 100
 YOUNG = 60
 
 # Predictions stay within the targets seen so far, extended by this part of their range on both sides.
+# Of a target: squares of errors in units of small ones stay finite.
+LARGEST_TARGET = 1e100
 MARGIN = 0.5
 
 # Drift is looked for in errors, in units of those that were usual when the scales were learned.
@@ -141,12 +144,22 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
 
         """
         target = reading.target(y)
+        if abs(target) > LARGEST_TARGET:
+            raise ValueError(f"target y is {y!r}: it must be at most {LARGEST_TARGET:g} either way; rescale the target")
         reading.noise(w)
         row = self._encoder.read(x)
         mean, variance = self._predict(row)
         if self._mixture is not None:
             self._mixture.scaled(target)
-        self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
+        is_usual = abs(target) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT
+        before = None if is_usual and not (np.abs(row) > LARGEST_USUAL).any() else copy.deepcopy(self.__dict__)
+        try:
+            self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
+        except Exception as error:
+            self.__dict__.update(before or {})
+            if isinstance(error, OverflowError):
+                raise ValueError(f"target y is {y!r}: its squared error overflows; rescale the target") from error
+            raise
 
     def _take_in(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
         """Learn an encoded sample that was predicted to have this mean and variance, unless its target is gross."""
@@ -324,6 +337,9 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         ]
         lines += [f"  {weight:.3f}  {name}" for name, weight in sorted(self.weights.items(), key=lambda pair: -pair[1])]
         return "\n".join(lines)
+
+    def _recent_errors(self) -> list[float]:
+        return self._watch.errors
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 

@@ -135,8 +135,8 @@ class Batch(Views):
     targets: Matrix
     noise: Vector
     """The relative noise variance of each."""
-    errors: Matrix
-    """As `Model.errors`."""
+    means: Matrix
+    """The predictions made before each was learned."""
     relative_variances: Vector
     """As `Model.relative_variance`."""
     sizes: Vector

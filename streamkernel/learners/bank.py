@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +17,14 @@ from . import leading
 from .base import StreamingRegressor
 from .forms import Dictionary
 from .recursion import Recursion
+
+LARGEST_USUAL, LARGEST_USUAL_WEIGHT = 1e50, 100.0
+
+
+def is_usual(x: Mapping[Feature, Any], y: float, w: float) -> bool:
+    """Whether a sample that can be predicted can be learned too, whatever was learned before."""
+    largest = max(map(abs, x.values()), default=0.0)
+    return bool(max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT)
 
 
 class Bank:
@@ -36,6 +46,7 @@ class Bank:
 
     def regroup(self) -> None:
         """Find out anew who shares a dictionary: after an expert was exchanged or restored."""
+        self._reading = threading.Lock()  # who predicts a row holds it until the reports are read
         self._groups: list[tuple[int, list[int]]] = []
         for i, expert in enumerate(self.experts):
             for leader, followers in self._groups:
@@ -59,21 +70,32 @@ class Bank:
         results = np.empty((2, len(self.experts)))
         for leader, followers in self._groups:
             expert = self.experts[leader]
-            results[:, leader] = expert.predict_moments(x)
-            # A sample with new features is tried on another model, which nobody can follow.
-            is_led = bool(followers) and expert.recursion.knows(x)
-            for i in followers:
-                own = self.experts[i]
-                if is_led:
-                    results[:, i] = own.moments(*leading.predict_followed(own.recursion, expert.recursion))
-                else:
-                    results[:, i] = own.predict_moments(x)
+            with expert.recursion.reading:
+                results[:, leader] = expert.predict_moments(x)
+                # A sample with new features is tried on another model, which nobody can follow.
+                is_led = bool(followers) and expert.recursion.knows(x)
+                for i in followers:
+                    own = self.experts[i]
+                    if is_led:
+                        results[:, i] = own.moments(*leading.predict_followed(own.recursion, expert.recursion))
+                    else:
+                        results[:, i] = own.predict_moments(x)
         return results[0], results[1]
 
     def learn(self, x: Mapping[Feature, Any], y: float, w: float) -> None:
-        """Let every expert learn a sample. Requires: `moments` has accepted it, the target and the weight are good."""
-        for leader, followers in self._groups:
-            self._learn_group(leader, followers, x, y, w)
+        """Let every expert learn a sample, or none of them.
+
+        Requires: `moments` has accepted it, the target and the weight are good.
+        """
+        before = None if is_usual(x, y, w) else copy.deepcopy(self.experts)
+        try:
+            for leader, followers in self._groups:
+                self._learn_group(leader, followers, x, y, w)
+        except Exception:
+            if before is not None:
+                self.experts[:] = before
+                self.regroup()
+            raise
 
     def _learn_group(self, leader: int, followers: list[int], x: Mapping[Feature, Any], y: float, w: float) -> None:
         if followers:
@@ -119,12 +141,13 @@ class Bank:
 
     def moments_of_row(self, row: Vector) -> tuple[Vector, Vector]:
         """The mean and the variance that each expert predicts. Requires: `names` gives those of the row."""
-        self._arrange()
-        if not following.predict_bank(self._tables, self._bounds, row, self._means, self._reports):
-            raise ValueError(
-                f"the experts' kernels give no finite similarity at {row.tolist()!r}: rescale the features"
-            )
-        means, reports = self._means[self._place, 0], self._reports[self._place].T
+        with self._reading:
+            self._arrange()
+            if not following.predict_bank(self._tables, self._bounds, row, self._means, self._reports):
+                raise ValueError(
+                    f"the experts' kernels give no finite similarity at {row.tolist()!r}: rescale the features"
+                )
+            means, reports = self._means[self._place, 0], self._reports[self._place].T
         noise = reports[following.NOISE_SUM] / reports[following.NOISE_WEIGHT]
         variances = noise * (1.0 + reports[following.UNLEARNED])
         return means, variances + noise / self._ridges * reports[following.RESIDUAL]

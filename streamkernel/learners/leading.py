@@ -52,7 +52,9 @@ def learn_together(
             follower.share(leader.model)
         model = follower.model
         model.inputs[0], model.targets[0] = 1.0 / weight, target
-        following.learn_following(model.table, leader.model.table)
+        status = following.learn_following(model.table, leader.model.table)
+        if status < 0:
+            follower.refuse(x, (target,), weight, status)
     if leader.size > max(size, limit):
         shrink_together(leader, followers)
 

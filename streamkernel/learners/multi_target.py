@@ -6,6 +6,7 @@ and gain are those of the inputs alone. So any number of targets shares them, an
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
@@ -14,6 +15,7 @@ from river import base, utils
 
 from .. import checks, kernels
 from ..checkpoint import Checkpointed
+from ..core import stream
 from ..core.forgetting import RULES
 from ..core.types import Vector
 from ..kernels import Feature
@@ -114,6 +116,12 @@ class MultiTargetKRLS(base.MultiTargetRegressor, Checkpointed):
         """
         if not self._targets:
             self._begin(x, y, w)
+            try:
+                self.learn_one(x, y, w)
+            except Exception:
+                self._restart()
+                raise
+            return
         try:
             targets = [y[target] for target in self._targets]
         except (KeyError, TypeError):
@@ -136,6 +144,11 @@ class MultiTargetKRLS(base.MultiTargetRegressor, Checkpointed):
         check_values(y)
         self._knowing(x).check(x, w)
         self._prepare(tuple(y))
+
+    def _restart(self) -> None:
+        """Be as new: the first sample was refused after all."""
+        fresh = type(self)(**self._parameters())
+        self._model, self._learning, self._targets = fresh._model, fresh._learning, ()
 
     def _prepare(self, targets: tuple[Feature, ...]) -> None:
         """Make room for these targets."""
@@ -177,13 +190,16 @@ class MultiTargetKRLS(base.MultiTargetRegressor, Checkpointed):
         """
         model = self._knowing(x)
         if not with_dist and not with_interval:
-            model.predict(x)
-            return dict(zip(self._targets, model.means.tolist(), strict=False))
+            return dict(zip(self._targets, model.predict_all(x), strict=False))
         checks.number("interval_level", interval_level, low=0.0, high=1.0)
-        _, residual, unlearned = model.predict_variance(x)
-        variances = self._variances(model, residual, unlearned).tolist()
+        with model.reading:
+            _, residual, unlearned = model.predict_variance(x)
+            means = model.means.tolist()
+        variances = self._variances(model, residual, unlearned)
+        if not np.isfinite(variances).all():
+            model.refuse(x, (), 1.0, stream.BAD_SIMILARITY)
         found = {}
-        for target, mean, variance in zip(self._targets, model.means.tolist(), variances, strict=False):
+        for target, mean, variance in zip(self._targets, means, variances.tolist(), strict=False):
             distribution = gaussian(mean, variance)
             found[target] = interval(distribution, interval_level) if with_interval else distribution
         return found
@@ -234,15 +250,26 @@ class MultiTargetKRLS(base.MultiTargetRegressor, Checkpointed):
                 raise ValueError("y must have a column for every target, got none")
             self._knowing(names).check(reading.sample(names, rows[0]))
             self._prepare(targets)
-        elif set(targets) != set(self._targets) or len(targets) != len(self._targets):
+            try:
+                self.learn_many(X, y, w)
+            except Exception:
+                self._restart()
+                raise
+            return
+        if set(targets) != set(self._targets) or len(targets) != len(self._targets):
             self._refuse(dict.fromkeys(targets))
         values = np.ascontiguousarray(values[:, [targets.index(target) for target in self._targets]])
         if self._learning is None:
             self._model.learn_many(names, rows, values, weights)
             return
         each = np.ones(len(rows)) if weights is None else weights
-        for row, own, weight in zip(rows, values, each.tolist(), strict=True):
-            self._model = self._learning.learn(self._model, reading.sample(names, row), own.tolist(), weight)
+        before = copy.deepcopy(self._get_state())
+        try:
+            for row, own, weight in zip(rows, values, each.tolist(), strict=True):
+                self._model = self._learning.learn(self._model, reading.sample(names, row), own.tolist(), weight)
+        except Exception:  # all or nothing is learned
+            self._set_state(before)
+            raise
 
     def predict_many(self, X: Any) -> Any:
         """Predict the targets of many samples: a data frame for a data frame, an array for an array."""
