@@ -212,9 +212,16 @@ def test_forecast_fails_in_one_line(series_csv, capsys):
     ):
         assert cli.main(["forecast", str(series_csv), *options]) == 2
         assert message in capsys.readouterr().err
-    series_csv.write_text("y\n" + "1.0\n" * 30 + "nan\n" + "1.0\n" * 30)
+    series_csv.write_text("y\n" + "1.0\n" * 30 + "inf\n" + "1.0\n" * 30)
     assert cli.main(["forecast", str(series_csv), "--column", "y"]) == 2
-    assert "nan" in capsys.readouterr().err
+    assert "row 31: column 'y' is 'inf'" in capsys.readouterr().err
+
+
+def test_forecast_says_how_many_gaps(series_csv, capsys):
+    series_csv.write_text("y\n" + "1.0\n" * 30 + "nan\nNA\n" + "1.0\n" * 30)
+    assert run_json(capsys, "forecast", str(series_csv), "--column", "y")["gaps"] == 2
+    assert cli.main(["forecast", str(series_csv), "--column", "y"]) == 0
+    assert "62 values, of which 2 gaps; season none." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("alphabet", ["bpsk", "qpsk"])

@@ -56,6 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.curve:
         return _curves(arguments)
     channel, equalizer = _setting(arguments)
+    try:
+        best = channel.bayes_error() if arguments.bayes else None
+    except ValueError as error:
+        raise CommandError(f"--bayes: {error}") from error
     symbols, observations = channel.sequence(arguments.train + arguments.symbols)
     pairs = list(zip(observations, symbols, strict=True))
     for y, u in progress(pairs[: arguments.train], "training"):
@@ -69,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         "symbols": arguments.symbols,
         "symbol_error_rate": equalizer.symbol_error_rate,
         "bit_error_rate": equalizer.bit_error_rate,
-        "bayes_symbol_error_rate": channel.bayes_error() if arguments.bayes else None,
+        "bayes_symbol_error_rate": best,
         "symbols_per_second": arguments.symbols / seconds,
     }
     print_result(result, arguments.json)
