@@ -141,22 +141,30 @@ class Bank:
         self._order = np.array(order)
         self._place = np.argsort(self._order)
         self._ridges = np.array([model.ridge for model in models])
-        self._means = np.empty((len(models), models[0].errors.size))
-        self._reports = np.empty((len(models), following.REPORTS))
+        self._outputs = models[0].errors.size
         self._arranged = models
 
     def moments_of_row(self, row: Vector) -> tuple[Vector, Vector]:
         """The mean and the variance that each expert predicts. Requires: `names` gives those of the row."""
+        means, variances = self.moments_of_rows(row[None])
+        return means[0], variances[0]
+
+    def moments_of_rows(self, rows: Matrix) -> tuple[Matrix, Matrix]:
+        """The means and variances that the experts predict: one row a sample, one column an expert."""
         with self._reading:
             self._arrange()
-            if not following.predict_bank(self._tables, self._bounds, row, self._means, self._reports):
-                raise ValueError(
-                    f"the experts' kernels give no finite similarity at {row.tolist()!r}: rescale the features"
-                )
-            means, reports = self._means[self._place, 0], self._reports[self._place].T
-        noise = reports[following.NOISE_SUM] / reports[following.NOISE_WEIGHT]
-        variances = noise * (1.0 + reports[following.UNLEARNED])
-        return means, variances + noise / self._ridges * reports[following.RESIDUAL]
+            count = len(rows) * len(self.experts)
+            means, reports = np.empty((count, self._outputs)), np.empty((count, following.REPORTS))
+            good = following.predict_bank(self._tables, self._bounds, rows, means, reports)
+        if good < len(rows):
+            raise ValueError(
+                f"the experts' kernels give no finite similarity at {rows[good].tolist()!r}: rescale the features"
+            )
+        shape = len(rows), len(self.experts)
+        means = means[:, 0].reshape(shape)[:, self._place]
+        residuals, unlearned, sums, weights = reports.T.reshape(following.REPORTS, *shape)[:, :, self._place]
+        noise = sums / weights
+        return means, noise * (1.0 + unlearned) + noise / self._ridges * residuals
 
     def adopt(self, names: tuple[Feature, ...]) -> None:
         """Let experts that have learned nothing yet know the features of rows."""
