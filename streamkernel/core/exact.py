@@ -18,8 +18,9 @@ from .columns import column
 from .jit import inline, jit, part
 from .model import Batch, Model
 from .pruning import drop_point
+from .rotations import delete_row, rotate
 from .stream import BAD_TARGET, FULL, JOINED, NO_ROOM, account, learn_each, predict_errors, present
-from .triangular import append_row, delete_row, rotate, row_start
+from .triangular import append_row, row_start
 from .types import Table
 from .whitened import observe_noise, project
 
