@@ -27,9 +27,11 @@ os.environ.setdefault(
 )
 
 import argparse
+import collections
 import contextlib
 import dataclasses
 import importlib.util
+import itertools
 import json
 import platform
 import statistics
@@ -48,11 +50,12 @@ from scipy import linalg
 
 from bench import bandwidth, dlib_krls, table1
 from bench.papers.report import write_csv
-from streamkernel import KRLS, KRR, HeteroscedasticKRLS, datasets, kernels
+from streamkernel import KRLS, KRR, HeteroscedasticKRLS, datasets, kernels, live
 from streamkernel.core import stream, whitened
 from streamkernel.core.blocks import BLOCK
 from streamkernel.core.model import Model
 from streamkernel.core.triangular import dot
+from streamkernel.filters import KLMS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -502,6 +505,20 @@ def noise(options: Options) -> Iterator[Line]:
         yield Line("noise", what, m, median, "x", low, high, at_most=2.5, ours=ours, theirs=theirs)
 
 
+def filters(options: Options) -> Iterator[Line]:
+    """A step of kernel least mean squares whose dictionary is full: the best of many chunks, in microseconds."""
+    for m in options.sizes(200):
+        data = workload(m)
+        model = KLMS(kernels.RBF(LENGTH_SCALE), max_size=m)
+        model.learn_many(data.points, data.point_targets)
+        contestant = dict_contestant(model, data)
+        steps = chunk_steps(contestant)
+        seconds = [contestant(steps) / steps for _ in range(BEST_OF * (1 if options.quick else 5))]
+        best, low, high = 1e6 * min(seconds), *(1e6 * np.percentile(seconds, [25, 75])).tolist()
+        target = None if options.quick else 4.0
+        yield Line("filters", "KLMS.learn_one", model.size, best, "us", low, high, at_most=target)
+
+
 def floor(options: Options) -> Iterator[Line]:
     """A step of the recursion against the least time in which its memory traffic can pass."""
     for m in options.sizes(200, 500, 1000, 2000):
@@ -657,6 +674,45 @@ def memory(options: Options) -> Iterator[Line]:
     yield Line("memory", "learn_one that joins and prunes", size, 1e6 * step, " µs", ours=step)
 
 
+VIEW_SIZE = 50
+VIEW_SECONDS = 0.4  # a chunk with a page open: several messages
+
+
+def live_view(options: Options) -> Iterator[Line]:
+    """What the live view adds to a step that predicts with its variance and learns; and what an open page adds."""
+    data = workload(m := 24 if options.quick else VIEW_SIZE)
+    samples = [dict(enumerate(x)) for x in data.visits.tolist()]
+    pairs = list(zip(samples, data.targets.tolist(), strict=True))
+    model, first, second = (prepared(m, data) for _ in range(3))
+
+    def plain(steps: int) -> None:
+        for x, y in itertools.islice(itertools.cycle(pairs), steps):
+            model.predict_moments(x)
+            model.learn_one(x, y)
+
+    def seen(watched: KRLS, view: live.View) -> Contestant:
+        steps = live.Watch(watched, itertools.cycle(pairs), view)
+        return timed(lambda count: collections.deque(itertools.islice(steps, count), maxlen=0))
+
+    with live.View(first) as closed, live.View(second) as opened:
+        seconds = take_turns([timed(plain), seen(first, closed)], options.rounds)
+        low, median, high = np.percentile(1e6 * np.diff(seconds, axis=1), [25, 50, 75]).tolist()
+        _, step = np.median(seconds, axis=0).tolist()
+        what = "the live view adds to a step"
+        yield Line("live", what, m, median, " µs", low, high, at_most=25.0, ours=step, note="no page open")
+        code = f"import urllib.request as u\nfor line in u.urlopen({opened.url + 'events'!r}): pass"
+        with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as page:
+            while not opened.pages:
+                time.sleep(0.05)
+            steps = round((0.1 if options.quick else 1.0) * VIEW_SECONDS / step)
+            seconds = take_turns(
+                [seen(first, closed), seen(second, opened)], 3 if options.quick else 21, [steps, steps]
+            )
+            page.terminate()
+    line = ratio_line("live", "a step with a page open vs none", m, seconds)
+    yield dataclasses.replace(line, at_most=1.1)
+
+
 STABILITY_THRESHOLD = 1e-6
 STABILITY_NOISE = 0.03
 STABILITY_LENGTH_SCALE = 2.0  # some hundred points, and a condition number of about 1e9
@@ -727,10 +783,12 @@ SECTIONS: dict[str, Callable[[Options], Iterator[Line]]] = {
     "one": one,
     "exact": exact,
     "noise": noise,
+    "filters": filters,
     "floor": floor,
     "startup": startup,
     "memory": memory,
     "stability": stability,
+    "live": live_view,
 }
 
 # The report -----------------------------------------------------------------------------------------------------------

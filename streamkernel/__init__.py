@@ -5,35 +5,47 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from . import checkpoint, kernels
-from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier
-from .running import Run, run
-
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
-    from . import batch, datasets, filters, metrics, plotting, selection
+    from . import batch, checkpoint, datasets, filters, kernels, live, metrics, plotting, selection
+    from .anomaly import KernelAnomalyDetector, SupervisedKernelAnomalyDetector
     from .auto import AutoKernelRegressor
+    from .batch.pipelines import to_stream
+    from .checkpoint import load, save
     from .conformal import AdaptiveConformal
     from .ensembles import KernelMixture, KernelMixtureClassifier
     from .equalization import KernelEqualizer
     from .forecasting import AutoKernelForecaster, KernelForecaster
+    from .learners import CKAAR, IKAAR, KAAR, KRLS, KRR, HeteroscedasticKRLS, LSSVMClassifier, MultiTargetKRLS
+    from .running import Run, run
+    from .targets import TargetScaler
 
 __version__ = "0.1.0"
 
-# Imported when first used: what they build on takes a second to import.
-_SUBMODULES = ("batch", "datasets", "filters", "metrics", "plotting", "selection")
+# Everything is imported when it is first used: a command's `--help` or a web server's start need no compiler.
+_SUBMODULES = ("batch", "checkpoint", "datasets", "filters", "kernels", "live", "metrics", "plotting", "selection")
 _HOMES = {
+    **dict.fromkeys(("CKAAR", "IKAAR", "KAAR", "KRLS", "KRR"), "learners"),
+    **dict.fromkeys(("HeteroscedasticKRLS", "LSSVMClassifier", "MultiTargetKRLS"), "learners"),
+    "Run": "running",
+    "load": "checkpoint",
+    "save": "checkpoint",
+    "run": "running",
     "AdaptiveConformal": "conformal",
     "AutoKernelForecaster": "forecasting",
     "AutoKernelRegressor": "auto",
+    "KernelAnomalyDetector": "anomaly",
     "KernelEqualizer": "equalization",
     "KernelForecaster": "forecasting",
     "KernelMixture": "ensembles",
     "KernelMixtureClassifier": "ensembles",
+    "SupervisedKernelAnomalyDetector": "anomaly",
+    "TargetScaler": "targets",
+    "to_stream": "batch.pipelines",
 }
 # What a checkpoint may hold besides: the filters, and the state of the command line's `run`.
 _STORED = _HOMES | dict.fromkeys(("Session", "Standardizer"), "session")
+_STORED["FixedScaler"] = "scaling"
 _STORED |= dict.fromkeys(("KLMS", "QKLMS", "NORMA", "KNLMS", "KAPA", "ExKRLS", "FixedBudgetKRLS"), "filters")
-checkpoint.HOMES.update({name: f"{__name__}.{home}" for name, home in _STORED.items()})
 
 __all__ = [
     "CKAAR",
@@ -45,20 +57,29 @@ __all__ = [
     "AutoKernelForecaster",
     "AutoKernelRegressor",
     "HeteroscedasticKRLS",
+    "KernelAnomalyDetector",
     "KernelEqualizer",
     "KernelForecaster",
     "KernelMixture",
     "KernelMixtureClassifier",
     "LSSVMClassifier",
+    "MultiTargetKRLS",
     "Run",
+    "SupervisedKernelAnomalyDetector",
+    "TargetScaler",
     "batch",
+    "checkpoint",
     "datasets",
     "filters",
     "kernels",
+    "live",
+    "load",
     "metrics",
     "plotting",
     "run",
+    "save",
     "selection",
+    "to_stream",
 ]
 
 if not TYPE_CHECKING:  # to a type checker it would make every name valid, misspelled ones too

@@ -12,13 +12,15 @@ import hashlib
 import importlib
 import json
 import math
+import os
 import struct
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from . import kernels
+from . import display, kernels, rivers
 from .checks import constructor_arguments
 
 MAGIC = b"SKM\x00"
@@ -29,9 +31,6 @@ _LENGTH = struct.Struct("<Q")
 _ARRAY_TYPES = ("<f8", "<i8", "|u1", "|b1")
 
 Functions = Mapping[str, Callable[..., Any]]
-
-# The modules of classes that can be restored and are not imported yet, by name: the package fills it in.
-HOMES: dict[str, str] = {}
 
 
 class CheckpointError(ValueError):
@@ -49,6 +48,7 @@ class Checkpointed(abc.ABC):
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
         Checkpointed._registry[cls.__name__] = cls
+        cls._repr_html_ = Checkpointed._repr_html_  # type: ignore[method-assign]  # river's bases come first
 
     def _parameters(self) -> dict[str, Any]:
         """The constructor's arguments."""
@@ -62,9 +62,25 @@ class Checkpointed(abc.ABC):
     def _set_state(self, state: dict[str, Any]) -> None:
         """Continue from what `_get_state` gave."""
 
+    def _recent_errors(self) -> Sequence[float]:
+        """The newest errors, in whatever unit, of a model that remembers some."""
+        return ()
+
+    def _repr_html_(self) -> str:
+        """How notebooks show the model."""
+        return display.as_html(self, self._parameters(), self._recent_errors())
+
     def to_bytes(self) -> bytes:
         """The model as bytes, for `from_bytes`."""
         return dumps(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, for `streamkernel.load`; the old file is there until the new one is complete."""
+        write(path, self.to_bytes())
+
+    def _opened(self) -> Any:
+        """What `load` gives for this: the model itself, unless it only carries one."""
+        return self
 
     @classmethod
     def from_bytes(cls, data: bytes, functions: Functions | None = None) -> Self:
@@ -84,9 +100,9 @@ class Checkpointed(abc.ABC):
         return model
 
 
-def dumps(model: Checkpointed) -> bytes:
-    """Any model of this library as bytes."""
-    arrays: list[bytes] = []
+def dumps(model: Any) -> bytes:
+    """Any model of this library, or a river pipeline that ends in one, as bytes."""
+    arrays = _Arrays()
     header = json.dumps(_encode(model, arrays), separators=(",", ":")).encode()
     body = b"".join([_LENGTH.pack(len(header)), header, *arrays])
     return _PREFIX.pack(MAGIC, VERSION, _digest(body)) + body
@@ -114,11 +130,103 @@ def loads(data: bytes, functions: Functions | None = None) -> Any:
         raise CheckpointError(f"cannot restore the checkpoint: {error}") from error
 
 
+def load(path: str | os.PathLike[str], functions: Functions | None = None) -> Any:
+    """The model in a file that `model.save(path)` or the command line's `--save` wrote.
+
+    It continues where it was saved. The checkpoint of a command that scaled the features gives a river pipeline: the
+    scaler with the statistics that it had, and the model.
+
+    Parameters
+    ----------
+    path
+        The file.
+    functions
+        The functions of `Custom` kernels by name: code is not stored.
+
+    Examples
+    --------
+
+    >>> import os, tempfile
+    >>> import streamkernel
+    >>> model = streamkernel.KRLS(ridge=0.1)
+    >>> model.learn_one({"x": 1.0}, 2.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.skm")
+    ...     model.save(path)
+    ...     same = streamkernel.load(path)
+    >>> same.predict_one({"x": 1.0}) == model.predict_one({"x": 1.0})
+    True
+
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        model = loads(data, functions)
+    except CheckpointError as error:
+        raise CheckpointError(f"{os.fspath(path)}: {error}") from error
+    return model._opened() if isinstance(model, Checkpointed) else model
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model, or a whole river pipeline, to a file for `load`.
+
+    The old file is there until the new one is complete.
+
+    Parameters
+    ----------
+    model
+        A model of this library, alone or in a river pipeline with river's scalers and encoders. Nothing is pickled, so
+        a pipeline with other parts is refused; an error names the part.
+    path
+        The file.
+
+    Examples
+    --------
+
+    >>> import os, tempfile
+    >>> import streamkernel
+    >>> from river import preprocessing
+    >>> model = preprocessing.StandardScaler() | streamkernel.KRLS(ridge=0.1)
+    >>> model.learn_one({"x": 1.0}, 2.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.skm")
+    ...     streamkernel.save(model, path)
+    ...     same = streamkernel.load(path)
+    >>> same.predict_one({"x": 1.0}) == model.predict_one({"x": 1.0})
+    True
+
+    """
+    write(path, dumps(model))
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file whole: who reads it meanwhile, or after a crash, sees the old one or the new one, never a part."""
+    target = os.path.realpath(path)  # a link stays a link
+    partial = f"{target}.{os.getpid()}.partial"
+    try:
+        with open(partial, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, target)
+    except BaseException:
+        if os.path.exists(partial):
+            os.remove(partial)
+        raise
+
+
 def _digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=16).digest()
 
 
-def _encode(value: Any, arrays: list[bytes]) -> Any:
+class _Arrays(list[bytes]):
+    """The arrays of a checkpoint, and the functions by the names that its kernels have for them."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Callable[..., Any]] = {}
+
+
+def _encode(value: Any, arrays: _Arrays) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -126,7 +234,7 @@ def _encode(value: Any, arrays: list[bytes]) -> Any:
     if isinstance(value, np.generic):
         return _encode(value.item(), arrays)
     if isinstance(value, kernels.Kernel):
-        return {"kernel": repr(value)}
+        return {"kernel": kernels.text(value, arrays.functions)}
     if isinstance(value, np.ndarray):
         array = np.ascontiguousarray(value)
         kind = array.dtype.newbyteorder("<").str
@@ -144,7 +252,12 @@ def _encode(value: Any, arrays: list[bytes]) -> Any:
     if isinstance(value, Checkpointed):
         parts = [_encode(value._parameters(), arrays), _encode(value._get_state(), arrays)]
         return {"model": [type(value).__name__, *parts]}
-    raise TypeError(f"cannot write {value!r} ({type(value).__name__}) to a checkpoint")
+    if (described := rivers.describe(value)) is not None:
+        return {"river": [_encode(part, arrays) for part in described]}
+    raise TypeError(
+        f"cannot write {value!r} ({type(value).__name__}) to a checkpoint: it holds models of this library and river's "
+        f"{', '.join(rivers.known())}; pickle a pipeline of others"
+    )
 
 
 def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
@@ -165,9 +278,12 @@ def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
         return tuple(_decode(item, arrays, functions) for item in content)
     if tag == "items":
         return {_decode(k, arrays, functions): _decode(v, arrays, functions) for k, v in content}
+    if tag == "river":
+        return rivers.restore(*(_decode(part, arrays, functions) for part in content))
     name, parameters, state = content
-    if name not in Checkpointed._registry and name in HOMES:
-        importlib.import_module(HOMES[name])
+    package: Any = sys.modules[__package__]
+    if name not in Checkpointed._registry and name in package._STORED:  # it lists the modules of its classes
+        importlib.import_module(f".{package._STORED[name]}", __package__)
     if name not in Checkpointed._registry:
         raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
     model = Checkpointed._registry[name](**_decode(parameters, arrays, functions))

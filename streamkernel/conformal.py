@@ -18,7 +18,7 @@ from river.conf.interval import Interval
 from . import checks
 from .checkpoint import Checkpointed
 from .kernels import Feature
-from .learners import KRLS
+from .learners import KRLS, reading
 
 
 class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
@@ -27,7 +27,9 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
     The interval is μ(x) ± q σ(x), with μ and σ from the wrapped model's predictive distribution and q an empirical
     quantile of the recent scores |y − μ| / σ. Which quantile is adapted after every sample: after a miss the next
     interval is wider, after a hit a little narrower, in the proportion that makes the long-run share of misses 1 −
-    level on any stream. Over T samples the share differs from it by at most 1/(rate·T).
+    level: over T samples it differs from that by (α₁ − α_T)/(rate·T), whatever the stream does. α_T stays between about
+    0 and 1, and the difference below 1/(rate·T), as long as no score exceeds the largest recent one times the number of
+    misses in a row. Who places every target just outside the interval is not covered, as no finite interval would be.
 
     Parameters
     ----------
@@ -84,7 +86,8 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
 
     def learn_one(self, x: Mapping[Feature, Any], y: float, **arguments: Any) -> None:
         """Adapt the quantile to the interval that was predicted for `x`, then let the model learn."""
-        distribution = self.regressor.predict_one(x, with_dist=True)
+        reading.target(y)
+        distribution = self._distribution(x)
         score = abs(y - distribution.mu) / distribution.sigma
         missed = score > self._reach()
         self.regressor.learn_one(x, y, **arguments)
@@ -101,14 +104,33 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         with_interval
             Return the interval, a river `Interval`, instead of the wrapped model's prediction.
         arguments
-            Passed to the wrapped model, such as `with_dist`.
+            Passed to the wrapped model, such as `with_dist`. An `interval_level` must be the `level`, which is what the
+            quantile is adapted to.
 
         """
         if not with_interval:
             return self.regressor.predict_one(x, **arguments)
-        distribution = self.regressor.predict_one(x, with_dist=True)
+        wanted = arguments.get("interval_level", self.level)
+        if wanted != self.level:
+            raise ValueError(f"interval_level must be the level that is adapted to, {self.level!r}, got {wanted!r}")
+        distribution = self._distribution(x)
         width = self._reach() * distribution.sigma
         return Interval(distribution.mu - width, distribution.mu + width)
+
+    def _distribution(self, x: Mapping[Feature, Any]) -> Any:
+        """The wrapped model's predictive distribution, or an error where it has none."""
+        try:
+            distribution = self.regressor.predict_one(x, with_dist=True)
+        except TypeError as error:
+            if "with_dist" not in str(error):
+                raise
+            distribution = None
+        if not (hasattr(distribution, "mu") and hasattr(distribution, "sigma")):
+            raise TypeError(
+                f"regressor must predict distributions, with_dist=True, as the regressors of this library do, "
+                f"got {self.regressor}"
+            )
+        return distribution
 
     def _reach(self) -> float:
         """q_t, in standard deviations."""
@@ -121,6 +143,9 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         # Below zero the theory asks for the whole line; growing with every further miss reaches as far and stays
         # finite.
         return max(self._scores) * (1.0 - self._miss_rate / self.rate)
+
+    def _recent_errors(self) -> list[float]:
+        return list(self._scores)
 
     def _get_state(self) -> dict[str, Any]:
         return {"scores": list(self._scores), "miss_rate": self._miss_rate}

@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from .core.types import Matrix
+from .core.types import Matrix, Vector
 from .kernels import Feature
 from .learners import reading
+from .learners.intake import UNUSUAL
 
 # A feature may have this many different words; further ones are all the same "other".
 MOST_WORDS = 30
+# Features beyond this many columns are left out.
+MOST_COLUMNS = 5000
 # A column whose values reach this many standard deviations has a long tail and is bent by asinh.
 LONG_TAIL = 5.0
 IQR_OF_GAUSSIAN = 1.349
@@ -26,10 +29,14 @@ IQR_OF_GAUSSIAN = 1.349
 SMALLEST_SPREAD = 1e-12
 
 
-class Encoder:
-    """From raw samples to numbers by name: a word becomes a column of its own, a gap (None, NaN) is left out.
+# Names of other kinds are taken for what they look like after a checkpoint is restored.
+STORED_NAMES = (str, int, float, tuple, type(None), np.generic)
 
-    The columns of words that a sample does not have are zero.
+
+class Encoder:
+    """From raw samples to rows of numbers: a word becomes a column of its own, a gap (None, NaN) is NaN.
+
+    The columns of words that a sample does not have are zero. Columns stand in the order in which they appeared.
 
     Examples
     --------
@@ -37,41 +44,124 @@ class Encoder:
     >>> from streamkernel.encoding import Encoder
     >>> encoder = Encoder()
     >>> encoder.learn({"t": 3, "color": "red", "gap": None})
-    {'color=red': 1.0, 't': 3.0}
+    array([3., 1.])
     >>> encoder.learn({"t": True, "color": "blue"})
-    {'color=red': 0.0, 'color=blue': 1.0, 't': 1.0}
-    >>> encoder.read({"color": "green"})
-    {'color=red': 0.0, 'color=blue': 0.0}
+    array([1., 0., 1.])
+    >>> encoder.read({"color": "green", "unknown": 5.0})
+    array([nan,  0.,  0.])
+    >>> encoder.columns
+    ['t', 'color=red', 'color=blue']
 
     """
 
     def __init__(self) -> None:
+        self.columns: list[str] = []
         self.words: dict[str, list[str]] = {}
         self.gaps = 0
+        self._labels: dict[Hashable, str] = {}
+        self._arrange()
 
-    def learn(self, x: Mapping[Hashable, Any], encoded: dict[Feature, float] | None = None) -> dict[Feature, float]:
-        """Encode a sample, and remember its words; `encoded` is what `read` made of it, if that is known."""
-        encoded = self.read(x) if encoded is None else encoded  # a bad value raises its error before anything changes
-        new = False
+    def _arrange(self) -> None:
+        """Prepare for samples that hold these columns."""
+        index = {column: place for place, column in enumerate(self.columns)}
+        words = self.word_columns()
+        self._blank = [0.0 if column in words else math.nan for column in self.columns]
+        self._index, self._taken = index, {label: name for name, label in self._labels.items()}
+        self._places: dict[Hashable, int] = {n: index[label] for n, label in self._labels.items() if label in index}
+        plain = {place: name for name, place in self._places.items()}
+        is_plain = not self.words and len(plain) == len(self.columns) > 0
+        self._values = reading.reader([plain[place] for place in range(len(plain))]) if is_plain else None
+
+    def restore(self, columns: Sequence[str], words: dict[str, list[str]], labels: Sequence[Any]) -> None:
+        """Know these columns and words, and how the features are called in them as far as that is known."""
+        self.columns, self.words, self._labels = list(columns), words, dict(labels)
+        self._arrange()
+
+    @property
+    def labels(self) -> list[tuple[Hashable, str]]:
+        """Features and what they are called in the columns, for a checkpoint."""
+        return sorted((pair for pair in self._labels.items() if isinstance(pair[0], STORED_NAMES)), key=str)
+
+    def _label(self, name: Hashable) -> str:
+        """What a feature is called in the columns: 1 and "1" are two features."""
+        known = self._labels.get(name)
+        if known is not None:
+            return known
+        label = str(name)
+        while label in self._taken:
+            label = f"{label} ({type(name).__name__})"
+        return label
+
+    def learn(self, x: Mapping[Hashable, Any], row: Vector | None = None) -> Vector:
+        """Encode a sample, and remember its features and words; `row` is what `read` made of it, if that is known."""
+        row = self.read(x) if row is None else row  # a bad value raises its error before anything changes
+        if self._values is not None and len(x) == len(row) and not np.isnan(row).any():
+            return row
+        columns: list[str] = []
+        known_features = len(self._labels)
         for name, value in x.items():
+            if is_gap(value):
+                self.gaps += 1
+                continue
+            label = self._label(name)
+            column = label
             if isinstance(value, str):
-                known = self.words.setdefault(str(name), [])
+                known = self.words.setdefault(label, [])
                 if value not in known and len(known) < MOST_WORDS:
                     known.append(value)
-                    new = True
-            self.gaps += is_gap(value)
-        return self.read(x) if new else encoded
+                column = f"{label}={value}" if value in known else ""
+            if name not in self._labels:
+                self._labels[name] = self._taken[label] = label
+                self._places[name] = self._index.get(label, -1)
+            if column and column not in self._index:
+                columns.append(column)
+        columns = columns[: MOST_COLUMNS - len(self.columns)]
+        self.columns += columns
+        if columns or len(self._labels) > known_features:
+            self._arrange()
+        return self.read(x) if columns else row
 
-    def read(self, x: Mapping[Hashable, Any]) -> dict[Feature, float]:
+    def read(self, x: Mapping[Hashable, Any]) -> Vector:
         """Encode a sample."""
-        encoded: dict[Feature, float] = {f"{name}={word}": 0.0 for name, words in self.words.items() for word in words}
+        if self._values is not None and len(x) == len(self.columns) and type(x) is dict:
+            try:
+                values = self._values(x)
+                if math.isfinite(sum(values)):  # nothing but numbers
+                    return np.array(values, dtype=np.float64)
+            except UNUSUAL:
+                pass
+        row, places = list(self._blank), self._places
         for name, value in x.items():
-            if isinstance(value, str):
-                if value in self.words.get(str(name), ()):
-                    encoded[f"{name}={value}"] = 1.0
-            elif not is_gap(value):
-                encoded[str(name)] = reading.number(f"feature {name!r}", value)
-        return encoded
+            if type(value) is float and value - value == 0.0:
+                place = places.get(name, -1)
+                if place >= 0:
+                    row[place] = value
+                    continue
+            self._read_value(row, name, value)
+        return np.array(row)
+
+    def widened(self, row: Vector) -> Vector:
+        """A row that was encoded when there were fewer columns, with all of them."""
+        return np.append(row, self._blank[len(row) :])
+
+    def _read_value(self, row: list[float], name: Hashable, value: Any) -> None:
+        """Write what is not just a number of a known feature."""
+        if value is None:
+            return
+        if isinstance(value, str):
+            column, number = f"{self._label(name)}={value}", 1.0
+        elif is_gap(value):
+            return
+        else:
+            column, number = self._label(name), reading.number(f"feature {name!r}", value)
+        place = self._index.get(column)
+        if place is not None:
+            row[place] = number
+
+    def named(self, row: Vector) -> dict[Feature, float]:
+        """An encoded sample by column, without its gaps."""
+        values = zip(self.columns, row.tolist(), strict=True)
+        return {column: value for column, value in values if value == value}
 
     def word_columns(self) -> set[str]:
         """The columns that stand for words."""
@@ -80,7 +170,11 @@ class Encoder:
 
 def is_gap(value: Any) -> bool:
     """Whether a value says that there is none."""
-    return value is None or (isinstance(value, numbers.Real) and value != value)
+    return value is None or (type(value) is float and value != value) or _is_other_gap(value)
+
+
+def _is_other_gap(value: Any) -> bool:
+    return type(value) not in (int, float, str, bool) and isinstance(value, numbers.Real) and bool(value != value)
 
 
 class Column(NamedTuple):
@@ -118,8 +212,8 @@ class Scaling:
     >>> scaling = Scaling(["a", "constant", "b"], np.array([[1.0, 7.0, 2.0], [3.0, 7.0, np.nan]]))
     >>> scaling.names
     ['a', 'b=absent']
-    >>> scaling.transform({"a": 4.0, "constant": 8.0, "new": 1.0})
-    {'a': 2.0, 'b=absent': 1.0}
+    >>> scaling.bind(["a", "constant", "b"]).transform(np.array([4.0, 8.0, np.nan]))
+    array([2., 1.])
 
     """
 
@@ -132,11 +226,12 @@ class Scaling:
                 continue
             center, unit, bent = float(present.mean()), float(present.std()), 0.0
             if SMALLEST_SPREAD * abs(center) < unit < math.inf:
-                quarters = np.percentile(present, [25.0, 50.0, 75.0])
-                width = float(quarters[2] - quarters[0]) / IQR_OF_GAUSSIAN
-                if width > 0.0 and np.abs(present - center).max() > LONG_TAIL * unit:
-                    center, unit = float(quarters[1]), width
-                    bent = float(np.arcsinh((present - center) / unit).std())
+                if np.abs(present - center).max() > LONG_TAIL * unit:
+                    quarters = np.percentile(present, [25.0, 50.0, 75.0])
+                    width = float(quarters[2] - quarters[0]) / IQR_OF_GAUSSIAN
+                    if width > 0.0:
+                        center, unit = float(quarters[1]), width
+                        bent = float(np.arcsinh((present - center) / unit).std())
                 self.columns.append(Column(name, name, center, unit, bent))
             if absent.any():
                 share = float(absent.mean())
@@ -148,19 +243,37 @@ class Scaling:
         """The columns that vary."""
         return [column.name for column in self.columns]
 
-    def transform(self, x: Mapping[Feature, float]) -> dict[Feature, float]:
-        """Scale one sample."""
-        scaled: dict[Feature, float] = {}
-        for name, source, center, unit, bent, is_gap in self.columns:
-            value = (float(source not in x) if is_gap else x.get(source, center)) - center
-            scaled[name] = math.asinh(value / unit) / bent if bent else value / unit
-        return scaled
+    def bind(self, names: Sequence[str]) -> Self:
+        """Take rows in which the features have these places; features that come later do not move them."""
+        places = {name: place for place, name in enumerate(names)}
+        self._sources = np.array([places[column.source] for column in self.columns], dtype=np.intp)
+        self._centers = np.array([column.center for column in self.columns])
+        self._units = np.array([column.unit for column in self.columns])
+        self._gaps = np.flatnonzero([column.is_gap for column in self.columns])
+        self._bent = np.flatnonzero([column.bent for column in self.columns])
+        self._bends = np.array([self.columns[j].bent for j in self._bent])
+        return self
+
+    def transform(self, row: Vector) -> Vector:
+        """Scale one sample, a row with the places that were bound."""
+        values = row[self._sources]
+        absent = np.isnan(values)
+        if absent.any():
+            values[absent] = self._centers[absent]
+        if len(self._gaps):
+            values[self._gaps] = absent[self._gaps]
+        values -= self._centers
+        values /= self._units
+        if len(self._bent):
+            values[self._bent] = np.arcsinh(values[self._bent]) / self._bends
+        return values
 
     def transform_many(self, names: Sequence[str], samples: Matrix) -> Matrix:
         """Scale a window."""
         scaled = np.empty((len(samples), len(self.columns)))
+        places = {name: place for place, name in enumerate(names)}
         for j, (_, source, center, unit, bent, is_gap) in enumerate(self.columns):
-            raw = samples[:, list(names).index(source)]
+            raw = samples[:, places[source]]
             values = (np.isnan(raw) if is_gap else np.where(np.isnan(raw), center, raw)) - center
             scaled[:, j] = np.arcsinh(values / unit) / bent if bent else values / unit
         return scaled

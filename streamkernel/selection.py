@@ -106,9 +106,9 @@ def tune(
     given = _Choice(kernel, learner.ridge, learner.threshold)
     split = len(samples) - max(1, len(samples) // HELD_OUT_SHARE)
     choices, point = [given], None
-    if np.ptp(targets, axis=0).any():
-        for end in (split, len(samples)):
-            part = slice(max(0, end - max_samples), end)
+    for end in (split, len(samples)):
+        part = slice(max(0, end - max_samples), end)
+        if np.ptp(targets[part], axis=0).any():  # what does not vary says nothing about a kernel
             choice, point = _choose(given, names, samples[part], targets[part], criterion, ard, point, max_evaluations)
             choices.append(choice)
     best = min(reversed(choices), key=lambda choice: _held_out_error(learner, choice, names, samples, y, split))

@@ -181,7 +181,8 @@ def equalizer(model: Any, start: int, alphabet: str = "bpsk") -> Parts:
         decision = model.equalize_one(received, symbol, train=t % 3 == 0)
         both = [received, observation(t - 1, alphabet)[0]]
         values = [part for y in both for part in ((y.real, y.imag) if alphabet == "qpsk" else (y.real,))]
-        rows.append([decision.real, decision.imag, float(model.model.predict_one(dict(enumerate(values))))])
+        decided = [math.nan, math.nan] if decision is None else [decision.real, decision.imag]
+        rows.append([*decided, float(model.model.predict_one(dict(enumerate(values))))])
     return {"steps": rows, "counts": [[model.symbols_counted, model.symbol_errors, model.bit_errors]]}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,25 @@ def test_friedman_is_learned_and_explained() -> None:
         assert part in text
 
 
+def test_what_it_has_found_can_be_read() -> None:
+    model = AutoKernelRegressor("low")
+    assert model.drifts == model.tunings == model.relevance_history == [] and model.weights == {}
+    run(model, friedman(100))
+    assert model.tunings[0] == 8 and model.tunings == sorted(set(model.tunings)) and model.drifts == []
+    weights = model.weights
+    assert len(weights) == 11 and sum(weights.values()) == pytest.approx(1.0)
+    assert {"learned kernel, no forgetting", "rough kernel, no forgetting", "straight line, no forgetting"} < set(
+        weights
+    )
+    assert [count for count, _ in model.relevance_history] == model.tunings
+    for _, relevance in model.relevance_history:
+        assert sum(relevance.values()) == pytest.approx(1.0) and set(relevance) == {str(i) for i in range(10)}
+    assert AutoKernelRegressor.from_bytes(model.to_bytes()).relevance_history == model.relevance_history
+    for found in (model.drifts, model.tunings, model.weights, model.relevance_history):
+        found.clear()  # what is given is a copy
+    assert model.tunings and model.weights and model.relevance_history
+
+
 def awkward(count: int) -> list[tuple[dict[str, Any], float]]:
     """A constant feature, one of scale 1e9, one that appears late and one that vanishes."""
     random = np.random.default_rng(3)
@@ -128,7 +148,7 @@ def test_many_words_share_one_place() -> None:
     for i in range(100):
         encoder.learn({"id": f"user {i}"})
     assert len(encoder.read({"id": "user 99"})) == 30
-    assert sum(encoder.read({"id": "user 99"}).values()) == 0.0
+    assert encoder.read({"id": "user 99"}).sum() == 0.0
 
 
 def test_scaling_one_and_many_agree() -> None:
@@ -136,13 +156,12 @@ def test_scaling_one_and_many_agree() -> None:
     samples = np.column_stack([random.normal(5.0, 2.0, 200), random.standard_cauchy(200), np.full(200, 3.0)])
     samples[::7, 0] = math.nan
     names = ["plain", "tailed", "constant"]
-    scaling = Scaling(names, samples)
+    scaling = Scaling(names, samples).bind(names)
     assert scaling.names == ["plain", "plain=absent", "tailed"]
     assert [column.bent > 0.0 for column in scaling.columns] == [False, False, True]
     many = scaling.transform_many(names, samples)
     for row, scaled in zip(samples, many):
-        x = {name: value for name, value in zip(names, row) if value == value}
-        np.testing.assert_allclose(list(scaling.transform(x).values()), scaled)
+        np.testing.assert_array_equal(scaling.transform(row), scaled)
     np.testing.assert_allclose(many.mean(axis=0)[:2], 0.0, atol=1e-12)
     assert many.std(axis=0)[2] == pytest.approx(1.0)
     assert np.abs(many[:, 2]).max() < 10.0 < np.abs(samples[:, 1]).max()
@@ -166,7 +185,7 @@ def test_drift_is_noticed_and_followed() -> None:
     changed = [(x, y if t < 800 else 40.0 - 2.0 * y) for t, (x, y) in enumerate(stream)]
     model = AutoKernelRegressor()
     errors = run(model, changed)
-    assert any(800 <= at < 1100 for at in model._drifts)
+    assert any(800 <= at < 1100 for at in model.drifts)
     before, after = (np.sqrt(np.mean(errors[s] ** 2)) for s in (slice(600, 800), slice(1400, 1600)))
     assert after < 2.0 * 1.25 * before  # the noise is twice as large
 
@@ -183,6 +202,27 @@ def test_checkpoints_continue_bit_for_bit(count: int) -> None:
     np.testing.assert_array_equal(expected, run(other, rest))
     np.testing.assert_array_equal(expected, run(copied, rest))
     assert other.to_bytes() == model.to_bytes() == copied.to_bytes()
+
+
+def test_a_tuning_is_taken_up_where_it_was_left() -> None:
+    """The scales are learned in pieces: at any of them the model can be written, restored and copied."""
+    stream = [(x | {"word": "ab"[t % 2]}, y) for t, (x, y) in enumerate(friedman(420))]
+    model, stages = AutoKernelRegressor(), set()
+    others: list[AutoKernelRegressor] = []
+    for t, sample in enumerate(stream):
+        expected = run(model, [sample])
+        for other in others:
+            np.testing.assert_array_equal(run(other, [sample]), expected)
+            assert other.to_bytes() == model.to_bytes()
+        others = []
+        if model._renewal is not None and t > 200:
+            state = model._renewal.get_state()
+            stages.add("experts" if state["experts"] else "plans" if state["plans"] else "search")
+            data = model.to_bytes()
+            others = [AutoKernelRegressor.from_bytes(data), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
+            assert others[0].to_bytes() == data
+    assert {"search", "experts"} <= stages
+    assert 360 < model.tunings[-1] < 420
 
 
 @pytest.mark.parametrize(
@@ -242,7 +282,7 @@ def test_budgets() -> None:
             AutoKernelRegressor(bad)
     model = AutoKernelRegressor("low")
     run(model, [(x, y) for x, y in datasets.MackeyGlass(tau=17, transient=50, seed=1).take(1500)])
-    assert all(expert.size <= 60 for expert in model._bank.experts)
+    assert all(expert.size <= 60 for expert in model._mixture.bank.experts)
     assert 900 < len(model._window) <= 1000
 
 
@@ -258,3 +298,77 @@ def test_a_heavy_weight_counts(count: int) -> None:
         predictions.append(model.predict_one(x))
     assert predictions == sorted(predictions)
     assert predictions[2] > 25.0 > predictions[0]
+
+
+# What must not spoil it --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [10.0, 1e4, 1e8])
+def test_gross_errors_among_the_targets_spoil_nothing(size: float) -> None:
+    stream = friedman(500)
+    spread = float(np.std([y for _, y in stream]))
+    wrong = {100, 150, 311, 480} | ({3} if size > 10.0 else set())  # early on it must be clear
+    spiked = [(x, y + size * spread * (-1.0) ** t if t in wrong else y) for t, (x, y) in enumerate(stream)]
+    clean = [t for t in range(500) if t not in wrong]
+    plain, robust = AutoKernelRegressor("low"), AutoKernelRegressor("low")
+    expected, errors = (np.sqrt(np.mean(run(m, s)[clean] ** 2)) for m, s in ((plain, stream), (robust, spiked)))
+    assert errors < 1.15 * expected
+    assert plain.outliers == 0 and robust.outliers >= 3
+    assert f"gross errors: {robust.outliers}" in robust.explain()
+
+
+def test_a_new_level_is_no_gross_error() -> None:
+    stream = [(x, y if t < 200 else 1000.0 + y) for t, (x, y) in enumerate(friedman(300))]
+    model = AutoKernelRegressor("low")
+    errors = run(model, stream)
+    assert model.outliers == 0
+    assert np.sqrt(np.mean(errors[-50:] ** 2)) < 100.0
+
+
+def test_what_is_set_aside_is_remembered_in_a_checkpoint() -> None:
+    model = AutoKernelRegressor("low")
+    stream = friedman(120)
+    run(model, stream[:100])
+    model.learn_one(stream[100][0], 1e6)
+    assert model.outliers == 1
+    other = AutoKernelRegressor.from_bytes(model.to_bytes())
+    rest = [(stream[101][0] | {"new": 1.0}, 1e6), *stream[102:]]
+    np.testing.assert_array_equal(run(model, rest), run(other, rest))
+    assert model.outliers == other.outliers == 0 and model.to_bytes() == other.to_bytes()
+
+
+def test_a_number_and_its_digits_are_two_features() -> None:
+    random = np.random.default_rng(1)
+    values = random.normal(size=(120, 2))
+    model = AutoKernelRegressor("low")
+    errors = run(model, [({1: a, "1": b}, a - 2.0 * b) for a, b in values.tolist()])
+    assert np.abs(errors[-40:]).max() < 0.2
+    assert set(model.relevance) == {"1", "1 (str)"}
+    other = AutoKernelRegressor.from_bytes(model.to_bytes())
+    x = {"1": 0.3, 1: -0.5}
+    assert other.predict_one(x) == model.predict_one(x) == pytest.approx(-1.1, abs=0.1)
+
+
+@pytest.mark.parametrize("x", [{}, {"a": None}, {"a": math.nan, "b": None}])
+def test_nothing_but_gaps(x: Any) -> None:
+    model = AutoKernelRegressor()
+    run(model, [(x, float(t % 3)) for t in range(40)])
+    assert model.predict_one(x) == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_new_name_in_every_sample() -> None:
+    model = AutoKernelRegressor("low")
+    random = np.random.default_rng(2)
+    stream = [({"a": float(a), f"only here {t}": 1.0}, float(a)) for t, a in enumerate(random.normal(size=400))]
+    errors = run(model, stream)
+    assert np.sqrt(np.mean(errors[-100:] ** 2)) < 0.5
+    assert len(model.relevance) <= 200  # those that say most take part
+
+
+def test_many_features() -> None:
+    random = np.random.default_rng(3)
+    X = random.normal(size=(150, 1000))
+    model = AutoKernelRegressor("low")
+    errors = run(model, [(dict(enumerate(row)), 2.0 * row[7] - row[500]) for row in X.tolist()])
+    assert np.sqrt(np.mean(errors[-30:] ** 2)) < 1.5  # the targets' deviation is 2.2
+    assert "7" in sorted(model.relevance, key=model.relevance.__getitem__)[-3:]

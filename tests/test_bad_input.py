@@ -509,6 +509,7 @@ def test_predictions_do_not_change_the_model() -> None:
         model = make()
         with unchanged(model), warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", "the model knows none of the features")
             for x in ({}, {"a": 1.0}, {"new": 3.0}, {"a": 1.0, "b": 0.5}, {"a": 1.0, "b": 0.5, "c": 0.5}):
                 model.predict_one(x)
                 model.predict_one(x, with_dist=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import pathlib
 import struct
 from typing import Any
@@ -21,12 +22,12 @@ from streamkernel import checkpoint
 
 FOLDER = pathlib.Path(__file__).parent / "fixtures" / "v1"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
-ALL: dict[str, Any] = EXPECTED["cases"]
-# A symbol's two parts have one model since: what two models hold cannot go on in it, and is refused by name.
-REFUSED = ("equalizer", "equalizer-qpsk")
-CASES = {name: case for name, case in ALL.items() if name not in REFUSED}
+CASES: dict[str, Any] = EXPECTED["cases"]
 PARTS = [(name, part) for name, case in CASES.items() for part in case["parts"]]
 TOLERANCE = 1e-12
+# Where that release was wrong, this one goes on as it should, from the sample on at which it mattered: the variance of
+# the noise of a point that joins; weights when the range of the targets grows.
+MENDED = {"heteroscedastic-walk": 2, "mixture-aggregating": 2}
 
 
 def restored(name: str) -> Any:
@@ -44,14 +45,16 @@ def continued(name: str) -> Parts:
 
 
 @functools.cache
-def differences() -> list[str]:
-    """What is not as it was on the machine that wrote the fixtures."""
-    found = rounding()
-    return [name for name, value in EXPECTED["rounding"].items() if found[name] != value]
+def differences(name: str = "krls") -> list[str]:
+    """What is not as it was on the machine that wrote a fixture; those that came later name their own."""
+    found, then = rounding(), CASES[name].get("rounding", EXPECTED["rounding"])
+    return [part for part, value in then.items() if found[part] != value]
 
 
-def agree(left: Any, right: Any) -> bool:
-    if differences() and isinstance(left, float):
+def agree(left: Any, right: Any, name: str = "krls") -> bool:
+    if differences(name) and isinstance(left, float):
+        if math.isnan(left) or math.isnan(right):
+            return math.isnan(left) and math.isnan(right)
         return bool(abs(left - right) <= TOLERANCE * max(1.0, abs(right)))
     return repr(left) == repr(right)  # tells 0.0 from -0.0, and takes NaN as equal to itself
 
@@ -62,15 +65,9 @@ def test_the_last_bits_can_be_compared() -> None:
 
 
 def test_every_fixture_is_tested() -> None:
-    assert {path.stem for path in FOLDER.glob("*.skm")} == set(ALL)
+    assert {path.stem for path in FOLDER.glob("*.skm")} == set(CASES)
     for path in FOLDER.glob("*.skm"):
         assert struct.unpack_from("<H", path.read_bytes(), 4) == (1,), path.name
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_go_on_is_refused_by_name(name: str) -> None:
-    with pytest.raises(checkpoint.CheckpointError, match="KernelEqualizer of format version 1"):
-        restored(name)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -90,12 +87,13 @@ def test_continues_as_the_release_that_wrote_it(name: str, part: str) -> None:
     case = CASES[name]
     got, want = continued(name)[part], case["parts"][part]
     assert len(got) == len(want)
-    if differences() and case["steady"] is not None:
-        want = want[: case["steady"]] if part == "steps" else []
+    steady = MENDED.get(name, case["steady"] if differences(name) else None)
+    if steady is not None:
+        want = want[:steady] if part == "steps" else []
     for i, (row, expected) in enumerate(zip(got, want, strict=False)):
         assert len(row) == len(expected), f"{case['class']} ({name}), {part} {i}"
         for value, number in zip(row, expected, strict=True):
-            assert agree(value, number), f"{case['class']} ({name}), {part} {i}: {value!r}, and before {number!r}"
+            assert agree(value, number, name), f"{case['class']} ({name}), {part} {i}: {value!r}, and before {number!r}"
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -149,7 +149,10 @@ def test_many_samples_at_once(limit: int | None) -> None:
     for x, y in stream:
         one.learn(x, y, 1.0)
     rows = np.array([list(x.values()) for x, _ in stream])
-    many.learn_many((0, 1, 2), rows, np.array([y for _, y in stream]), np.ones(150))
+    many.adopt((0, 1, 2))
+    targets, weights = np.array([y for _, y in stream]), np.ones(150)
+    for part in (slice(0, 1), slice(1, 90), slice(90, 150)):
+        many.learn_rows(rows[part], targets[part], weights[part])
     assert [len(followers) for _, followers in many._groups] == [3, 0]
     x, y = samples(1, seed=5)[0]
     for _ in range(2):
@@ -211,6 +214,26 @@ def test_the_aggregating_algorithm_keeps_its_promise(target: Any, seed: int) -> 
         theirs += (y - guesses) ** 2
         mixture.learn_one(x, y)
         assert ours <= theirs.min() + 2.0 * math.log(len(models)) + 1e-9
+
+
+@pytest.mark.parametrize("target", [smooth, alternating, best_hurts])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_aggregating_algorithm_keeps_its_promise_while_the_range_grows(target: Any, seed: int) -> None:
+    models = [KRLS(kernels.RBF(width), 1e-2, 0.1) for width in (0.3, 1.0, 3.0)] + [KRLS(KERNEL, 1e-2, 0.1, 0.9)]
+    mixture = KernelMixture(models, "aggregating")
+    random = np.random.default_rng(seed)
+    ours, at_growth, theirs = 0.0, 0.0, np.zeros(len(models))
+    low = high = 0.0
+    for t in range(300):
+        x = dict(enumerate(random.normal(size=2).tolist()))
+        y = target(mixture, x) * (1.0 + t // 60) ** 2  # the range grows five times, the errors with it
+        loss = (y - mixture.predict_one(x)) ** 2
+        ours += loss
+        at_growth += loss if t == 0 or not low <= y <= high else 0.0
+        low, high = (min(low, y), max(high, y)) if t else (y, y)
+        theirs += (y - np.clip([expert.predict_one(x) for expert in mixture.experts], low, high)) ** 2
+        mixture.learn_one(x, y)
+        assert ours <= theirs.min() + (high - low) ** 2 / 2.0 * math.log(len(models)) + at_growth + 1e-9
 
 
 def test_the_aggregating_algorithm_refuses_targets_outside_its_range() -> None:

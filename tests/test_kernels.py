@@ -28,6 +28,7 @@ from streamkernel.kernels import (
     Linear,
     Matern32,
     Matern52,
+    Odd,
     Periodic,
     Polynomial,
     RationalQuadratic,
@@ -91,6 +92,17 @@ FORMULAS: list[tuple[kernels.Kernel, Callable[[Any, Any], float]]] = [
         Linear() + (RBF(2.0) + (Polynomial(2) + (Constant(1.5) + AnovaSpline(3, two_sided=True)))),
         lambda x, z: ref.linear(x, z) + ref.rbf(x, z, 2.0) + ref.polynomial(x, z, 2) + 1.5 + ref.anova(x, z, 3),
     ),
+    (Odd(RBF(ARD)), lambda x, z: 0.5 * (ref.rbf(x, z, ARD) - ref.rbf(x, -z, ARD))),
+    (Odd(Matern32(0.8)), lambda x, z: 0.5 * (ref.matern32(x, z, 0.8) - ref.matern32(x, -z, 0.8))),
+    (
+        Odd(Periodic(1.2, period=2.3) * Polynomial(2) + AnovaSpline(2, two_sided=True)) + 0.2 * Linear(),
+        lambda x, z: (
+            0.5 * (ref.periodic(x, z, 1.2, 2.3) * ref.polynomial(x, z, 2) + ref.anova(x, z, 2))
+            - 0.5 * (ref.periodic(x, -z, 1.2, 2.3) * ref.polynomial(x, -z, 2) + ref.anova(x, -z, 2))
+            + 0.2 * ref.linear(x, z)
+        ),
+    ),
+    (Odd(Odd(RBF(1.0))), lambda x, z: 0.5 * (ref.rbf(x, z, 1.0) - ref.rbf(x, -z, 1.0))),
     (
         Custom(squared_product) * RBF(1.0) + Custom(cosine_columns, vectorized=True),
         lambda x, z: squared_product(x, z) * ref.rbf(x, z, 1.0) + float(np.cos(x - z).sum()),
@@ -113,6 +125,8 @@ def is_number(kernel: kernels.Kernel) -> bool:
     """Whether the kernel fits any number of features: no length scale of its own for each."""
     if isinstance(kernel, kernels.Sum | kernels.Product):
         return is_number(kernel.left) and is_number(kernel.right)
+    if isinstance(kernel, Odd):
+        return is_number(kernel.kernel)
     return isinstance(getattr(kernel, "length_scale", 1.0), float)
 
 
@@ -508,6 +522,11 @@ def test_bad_length_scales_are_named(kind: Any, value: Any) -> None:
         (lambda: Spline(two_sided="no"), "Spline two_sided 'no'"),
         (lambda: AnovaSpline(2, two_sided=3), "AnovaSpline two_sided 3"),
         (lambda: Custom(squared_product, vectorized="x"), "Custom vectorized 'x'"),
+        (lambda: Odd(1.0), "Odd kernel 1.0"),
+        (lambda: Odd(RBF(1.0) + Custom(squared_product)), "Odd kernel Custom(squared_product)"),
+        (lambda: Odd(2 * Spline()), "Odd kernel Spline()"),
+        (lambda: kernels.parse("Odd(1.0)"), "Odd(1.0)"),
+        (lambda: kernels.parse("Odd(RBF(1.0), 2)"), "Odd one kernel"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )

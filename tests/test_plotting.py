@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 
@@ -15,6 +16,8 @@ mpl.use("Agg")
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
+from streamkernel import plotting
+from streamkernel.equalization.curves import Point
 from streamkernel.plotting import plot_intervals
 
 
@@ -100,3 +103,69 @@ def test_missing_matplotlib_names_the_extra():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "plot_intervals needs matplotlib: pip install 'streamkernel[plot]'"
+
+
+def test_errors_are_root_mean_squares_of_the_newest(ax):
+    errors, other = np.random.default_rng(1).normal(size=(2, 300))
+    assert plotting.plot_errors(errors, window=50, baseline=other, marks=[100, 200], ax=ax) is ax
+    naive, model = (line.get_ydata() for line in ax.lines[:2])
+    for t in (0, 10, 49, 50, 299):
+        first = max(0, t - 49)
+        assert model[t] == pytest.approx(np.sqrt(np.mean(errors[first : t + 1] ** 2)))
+        assert naive[t] == pytest.approx(np.sqrt(np.mean(other[first : t + 1] ** 2)))
+    assert [line.get_xdata()[0] for line in ax.lines[2:]] == [100, 200]
+    assert ax.get_legend_handles_labels()[1] == ["baseline", "model", "drift"]
+    assert len(plotting.plot_errors([], ax=Figure().subplots()).lines[0].get_xdata()) == 0
+    with pytest.raises(ValueError, match="window"):
+        plotting.plot_errors(errors, window=0)
+
+
+def test_calibration_shows_intervals_that_are_too_narrow(ax):
+    targets = np.random.default_rng(1).normal(size=2000)
+    plotting.plot_calibration(targets, gaussians(np.zeros(2000), sd=0.5), ax=ax)
+    levels, shares = ax.lines[1].get_data()
+    expected = 2.0 * stats.norm.cdf(0.5 * stats.norm.ppf(0.5 + levels / 2)) - 1.0
+    assert shares == pytest.approx(expected, abs=0.04) and (shares[20:-5] < levels[20:-5]).all()
+    with pytest.raises(ValueError, match="dists has 1 values but y has 2"):
+        plotting.plot_calibration([0.0, 1.0], gaussians([0.0]))
+    with pytest.raises(TypeError, match="with_dist=True"):
+        plotting.plot_calibration([0.0], [(0.0, 1.0)])
+
+
+def test_relevance_over_time_draws_what_mattered_most(ax):
+    history = [(10, {"a": 1.0}), (20, {"a": 0.2, "b": 0.7, "c": 0.1})]
+    plotting.plot_relevance(history, most=2, ax=ax)
+    assert [line.get_label() for line in ax.lines] == ["a", "b"]
+    assert list(ax.lines[1].get_ydata()) == [0.0, 0.7] and list(ax.lines[1].get_xdata()) == [10, 20]
+    with pytest.raises(ValueError, match="history is empty"):
+        plotting.plot_relevance([])
+
+
+def test_a_forecast_begins_where_the_past_ends(ax):
+    bands = {0.5: [conf.Interval(3.5, 4.5)] * 2, 0.9: [conf.Interval(3.0, 5.0)] * 2}
+    plotting.plot_forecast([1.0, np.nan, 3.0], [4.0, 4.0], bands, truth=[4.1], ax=ax)
+    _, forecast, came = ax.lines
+    assert list(forecast.get_xdata()) == [3, 4] and list(came.get_xdata()) == [3]
+    assert len(ax.collections) == 2
+    with pytest.raises(ValueError, match=r"intervals\[0.9\] has 1 values"):
+        plotting.plot_forecast([1.0], [2.0, 3.0], {0.9: [(1.0, 3.0)]}, ax=ax)
+
+
+def test_constellations_and_error_rates(ax):
+    symbols = np.array([1 + 1j, -1 - 1j] * 10)
+    assert plotting.plot_constellation(symbols + 0.1, symbols, "before", ax=ax) is ax
+    assert len(ax.collections[0].get_offsets()) == 20 and ax.get_title() == "before"
+    with pytest.raises(ValueError, match="values has 1 values but symbols has 2"):
+        plotting.plot_constellation([1.0], [1.0, 2.0])
+    points = [Point("kernel", 8.0, 1000, 100, 150, 2), Point("kernel", 10.0, 1000, 10, 12, 2)]
+    rates = {
+        bits: plotting.plot_error_rates(points, bits=bits, ax=Figure().subplots()).lines[0].get_ydata().tolist()
+        for bits in (True, False)
+    }
+    assert rates == {True: [0.075, 0.006], False: [0.1, 0.01]}
+
+
+@pytest.mark.parametrize("name", plotting.__all__)
+def test_every_plot_takes_axes_and_says_what_it_needs(name):
+    parameters = inspect.signature(getattr(plotting, name)).parameters
+    assert parameters["ax"].default is None

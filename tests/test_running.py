@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from river import preprocessing
 
-from streamkernel import KRLS, HeteroscedasticKRLS, run
+import streamkernel
+from streamkernel import KRLS, HeteroscedasticKRLS, LSSVMClassifier, run
 from streamkernel.checkpoint import loads
 from streamkernel.kernels import RBF, Custom
 from streamkernel.session import Session, Standardizer
@@ -98,3 +100,58 @@ def test_a_session_restarts_at_any_row(scale):
         assert session.to_bytes() == whole.to_bytes()
     assert whole.rows == 120
     assert whole.score()["rmse"] == pytest.approx(np.sqrt(np.mean((y - predictions) ** 2)))
+
+
+def frame(X):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(X, columns=["b", "a"])
+
+
+MODELS = {
+    "KRLS": KRLS(RBF(0.7), ridge=0.1),
+    "filter": streamkernel.filters.KLMS(RBF(0.7)),
+    "auto": streamkernel.AutoKernelRegressor(),
+    "mixture": streamkernel.KernelMixture([KRLS(ridge=0.1)]),
+    "conformal": streamkernel.AdaptiveConformal(KRLS(ridge=0.1)),
+    "scaler": streamkernel.TargetScaler(KRLS(ridge=0.1)),
+    "pipeline": preprocessing.StandardScaler() | KRLS(ridge=0.1),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_learner_runs_over_a_frame_by_its_names(name):
+    X, y = series(60)
+    one, many = MODELS[name].clone(), MODELS[name].clone()
+    predictions = []
+    for (b, a), target in zip(X.tolist(), y.tolist(), strict=True):
+        predictions.append(one.predict_one({"a": a, "b": b}))
+        one.learn_one({"a": a, "b": b}, target)
+    result = run(many, frame(X), y)
+    np.testing.assert_allclose(result.predictions, predictions, atol=1e-9)
+    np.testing.assert_allclose(result.errors, y - result.predictions)
+    assert many.predict_one({"b": 0.1, "a": 0.2}) == pytest.approx(one.predict_one({"b": 0.1, "a": 0.2}), abs=1e-9)
+
+
+@pytest.mark.parametrize("model", [LSSVMClassifier(), preprocessing.StandardScaler() | LSSVMClassifier()])
+def test_classifiers_run(model):
+    X, y = series(80)
+    labels = np.where(y > 0.0, "up", "down")
+    result = run(model.clone(), frame(X), labels)
+    assert result.predictions[0] is None
+    assert set(result.predictions[1:]) <= {"up", "down"}
+    np.testing.assert_array_equal(result.errors[1:], result.predictions[1:] != labels[1:])
+    assert result.errors[40:].mean() < 0.2
+
+
+def test_frames_of_words_and_gaps_run_through_the_automatic_model():
+    X, y = series(40)
+    table = frame(X)
+    table["word"] = ["red", None] * 20
+    assert np.isfinite(run(streamkernel.AutoKernelRegressor(), table, y).predictions).all()
+    with pytest.raises(TypeError, match="feature 'word' is 'red'") as caught:
+        run(streamkernel.AdaptiveConformal(KRLS()), table, y)
+    assert "in row 0 of X" in caught.value.__notes__[0]
+    with pytest.raises(TypeError, match="model must be a regressor or classifier, got 3"):
+        run(3, X, y)
+    with pytest.raises(ValueError, match=r"one class per row of X \(40\), got 3"):
+        run(LSSVMClassifier(), X, ["a", "b", "c"])

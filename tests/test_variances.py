@@ -132,6 +132,19 @@ def test_many_samples_at_once_and_several_targets() -> None:
     assert errors_of(model) < 1e-9
 
 
+def test_many_samples_are_learned_as_one_by_one() -> None:
+    X, y = stream("uniform", 600, seed=7)
+    X[100:] = X[:100][np.random.default_rng(7).integers(100, size=500)]
+    X[200::90] += 0.7
+    many, one = (KRLS(RBF(0.6), 1e-3, 0.05, max_size=90) for _ in range(2))
+    many.learn_many(X, y)
+    for x, target in zip(X.tolist(), y.tolist(), strict=True):
+        one.learn_one(dict(enumerate(x)), target)
+    assert one.recursion.pruned > 12
+    assert many.dictionary == one.dictionary
+    np.testing.assert_allclose(many.predict_many(X), one.predict_many(X), rtol=1e-8, atol=1e-8)
+
+
 def test_who_has_no_limit_or_is_not_full_pays_nothing() -> None:
     X, y = stream("uniform", 60, seed=5)
     for model in (KRLS(RBF(0.5), 1e-3, 0.1), KRLS(RBF(0.5), 1e-3, 0.1, max_size=100)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -12,27 +13,28 @@ from river import base
 from .. import kernels
 from ..checkpoint import Checkpointed
 from ..core.types import Vector
-from ..encoding import Column, Encoder, Scaling
-from ..ensembles.weighting import OUTLIER_SQUARE, SMALLEST_VARIANCE, Weighting
-from ..kernels import Feature
+from ..encoding import Encoder
 from ..learners import reading
-from ..learners.bank import Bank
+from ..learners.bank import LARGEST_USUAL, LARGEST_USUAL_WEIGHT, Bank
 from ..learners.base import gaussian, interval
-from ..learners.window import Window
 from .calibration import Calibration
 from .drift import DriftWatch
-from .tuning import Tuning, as_budget, tune
-
-# Experts are weighed by their squared errors in units of the mixture's own, a mean over about 30 samples. In units of
-# each expert's variance, one that forgets fast would win where the noise changes, as only it knows the noise.
-DISCOUNT, SHARE, SQUARE_RATE = 0.99, 0.001, 0.03
+from .mixture import Mixture, new_weighting
+from .outliers import Outliers, gross
+from .relevance import Portrait, new_history, relevance
+from .tuning import Renewal, Tuning, as_budget, scaling_of
+from .window import RowWindow
 
 # The scales are learned anew when the window has grown to these sizes.
 FIRST_TUNING, GROWTH = 8, 1.6
-# After this many removals from a full dictionary it becomes choosier.
-MOST_REMOVALS = 20
+# About how many microseconds a step may spend on that.
+TUNING_TIME = 10_000.0
+# Gross errors do not enter a window that is shorter than this.
+YOUNG = 60
 
 # Predictions stay within the targets seen so far, extended by this part of their range on both sides.
+# Of a target: squares of errors in units of small ones stay finite.
+LARGEST_TARGET = 1e100
 MARGIN = 0.5
 
 # Drift is looked for in errors, in units of those that were usual when the scales were learned.
@@ -83,16 +85,19 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self.budget = budget
         self._budget = as_budget(budget)
         self._encoder = Encoder()
-        self._window = Window(self._budget.window, outputs=2, absent=math.nan)  # targets, weights
+        self._window = RowWindow(self._budget.window, outputs=2)  # targets, weights
         self._count = 0
         self._next_tuning = FIRST_TUNING
         self._range = (math.inf, -math.inf)
         self._calibration = Calibration()
         self._watch = DriftWatch()
+        self._outliers = Outliers()
         self._drifts: list[int] = []
         self._tunings: list[int] = []
-        self._tuning: Tuning | None = None
-        self._seen: tuple[dict[Feature, float], Vector, Vector] | None = None
+        self._history = new_history()
+        self._mixture: Mixture | None = None
+        self._renewal: Renewal | None = None
+        self._portrait: Portrait | None = None
 
     # River's methods -------------------------------------------------------------------------------------------------
 
@@ -137,22 +142,52 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
 
         """
         target = reading.target(y)
+        if abs(target) > LARGEST_TARGET:
+            raise ValueError(f"target y is {y!r}: it must be at most {LARGEST_TARGET:g} either way; rescale the target")
         reading.noise(w)
-        encoded = self._encoder.read(x)
-        mean, variance = self._predict(encoded)
-        encoded = self._encoder.learn(x, encoded)
+        row = self._encoder.read(x)
+        mean, variance = self._predict(row)
+        if self._mixture is not None:
+            self._mixture.scaled(target)
+        is_usual = abs(target) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT
+        before = None if is_usual and not (np.abs(row) > LARGEST_USUAL).any() else copy.deepcopy(self.__dict__)
+        try:
+            self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
+        except Exception as error:
+            self.__dict__.update(before or {})
+            if isinstance(error, OverflowError):
+                raise ValueError(f"target y is {y!r}: its squared error overflows; rescale the target") from error
+            raise
+
+    def _take_in(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
+        """Learn an encoded sample that was predicted to have this mean and variance, unless its target is gross."""
         if self._count > 1:
             self._calibration.update((target - mean) / math.sqrt(variance))
+            is_aside = self._outliers.sets_aside(row, target, w, mean, self._window.targets[:, 0])
+            for sample in self._outliers.released():
+                before = self._encoder.widened(sample.row)
+                self._learn(before, sample.target, sample.weight, self._predict(before)[0])
+                mean = self._predict(row)[0]
+            if is_aside:
+                self._count += 1
+                return
         self._count += 1
-        self._window.append(encoded, [target, w])
+        self._learn(row, target, w, mean)
+
+    def _learn(self, row: Vector, target: float, w: float, mean: float) -> None:
+        """Learn an encoded sample that was predicted to be this."""
+        self._window.append(self._encoder.columns, row, [target, w])
         self._range = min(self._range[0], target), max(self._range[1], target)
-        if self._tuning is not None:
-            self._learn_scaled(encoded, self._tuning, target, w)
-            if self._has_drifted(min(abs(target - mean) / self._tuning.reference, LARGEST_ERROR)):
+        if self._mixture is not None:
+            self._mixture.learn(row, target, w)
+            if self._has_drifted(min(abs(target - mean) / self._mixture.tuning.reference, LARGEST_ERROR)):
                 self._next_tuning = len(self._window)
         if self._next_tuning <= len(self._window):
-            self._next_tuning = math.ceil(GROWTH * len(self._window))
-            self._tune()
+            self._begin_tuning()
+        if self._renewal is not None:
+            self._advance_tuning(self._renewal)
+        elif self._portrait is not None:
+            self._advance_portrait(self._portrait)
 
     def predict_learn_one(self, x: Mapping[Hashable, Any], y: float, w: float = 1.0) -> float:
         """Learn one sample and return the prediction that `predict_one` would have made before."""
@@ -160,42 +195,19 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self.learn_one(x, y, w)
         return prediction
 
-    def _predict(self, encoded: dict[Feature, float]) -> tuple[float, float]:
+    def _predict(self, row: Vector) -> tuple[float, float]:
         """Mean and variance, before calibration."""
         if not self._count:
             return 0.0, 1.0
-        low, high = self._range
-        if self._tuning is None:
+        if self._mixture is None:
             targets = self._window.targets[:, 0]
+            targets = np.delete(targets, gross(targets))
             spread = float(targets.var()) or (float(targets.mean()) ** 2 or 1.0)
             return float(targets.mean()), spread * (1.0 + 1.0 / self._count)
-        means, variances = self._moments(encoded, self._tuning.scaling)
-        weights = self._weighting.weights
-        mean = float(weights @ means)
-        variance = float(weights @ (variances + (means - mean) ** 2))
+        mean, variance = self._mixture.predict(row)
+        low, high = self._range
         reach = MARGIN * (high - low)
-        mean = min(max(self._tuning.center + self._tuning.unit * mean, low - reach), high + reach)
-        return mean, max(self._tuning.unit**2 * variance, SMALLEST_VARIANCE)
-
-    def _moments(self, encoded: dict[Feature, float], scaling: Scaling) -> tuple[Vector, Vector]:
-        """The experts' means and variances; those of the last sample are remembered, as it is learned next."""
-        if self._seen is None or self._seen[0] != encoded:
-            means, variances = self._bank.moments(scaling.transform(encoded))
-            self._seen = encoded, means, np.maximum(variances, SMALLEST_VARIANCE)
-        return self._seen[1], self._seen[2]
-
-    def _learn_scaled(self, encoded: dict[Feature, float], tuning: Tuning, y: float, w: float) -> None:
-        """Weigh the experts by their predictions of the sample, then let them learn it."""
-        means, _ = self._moments(encoded, tuning.scaling)
-        target = (y - tuning.center) / tuning.unit
-        losses = (target - means) ** 2
-        mixed = float(self._weighting.weights @ means)
-        self._square += SQUARE_RATE * ((target - mixed) ** 2 - self._square)
-        unit = max(self._square, SMALLEST_VARIANCE)
-        self._weighting.update(-0.5 * np.minimum(losses / unit, OUTLIER_SQUARE), losses)
-        self._bank.learn(tuning.scaling.transform(encoded), target, w)
-        self._bank.relax(MOST_REMOVALS)
-        self._seen = None
+        return min(max(mean, low - reach), high + reach), variance
 
     # What is learned from the window ---------------------------------------------------------------------------------
 
@@ -208,25 +220,66 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._drifts.append(self._count)
         return True
 
-    def _tune(self) -> None:
-        """Learn units, kernel and experts anew from the window."""
-        start = None if self._tuning is None else self._tuning.point
-        found = tune(self._window, self._encoder.word_columns(), self._budget, start)
+    def _begin_tuning(self) -> None:
+        """Begin to learn units, kernel and experts anew from the window; what was under way is given up."""
+        self._next_tuning = math.ceil(GROWTH * len(self._window))
+        if len(self._window) < YOUNG and (wrong := gross(self._window.targets[:, 0])):
+            self._window.drop(wrong)
+            targets = self._window.targets[:, 0]
+            self._range = float(targets.min()), float(targets.max())
+        start = None if self._mixture is None else self._mixture.tuning.point
+        renewal = Renewal(self._window, self._encoder, self._budget, start)
+        self._renewal = renewal if renewal.is_possible else None
+
+    def _advance_tuning(self, renewal: Renewal) -> None:
+        """Go on with that; where it is done, the new experts take over."""
+        found = renewal.advance(TUNING_TIME)
         if found is None:
             return
-        self._tuning, self._bank = found
-        self._square = self._bank.experts[0].noise_variance
-        if not self._tunings:
-            self._weighting = Weighting("bma", len(self._bank.experts), DISCOUNT, SHARE, 2.0)
+        tuning, bank = found
+        weighting = new_weighting(len(bank.experts)) if self._mixture is None else self._mixture.weighting
+        self._mixture, self._renewal = Mixture(tuning, bank, weighting), None
         self._tunings.append(self._count)
-        self._seen = None
+        self._portrait = Portrait(self._count)
+
+    def _advance_portrait(self, portrait: Portrait) -> None:
+        """Go on with finding the relevance for the history."""
+        assert self._mixture is not None
+        found = portrait.advance(TUNING_TIME, self._mixture, self._window)
+        if found is not None:
+            self._history.append((portrait.count, found))
+            self._portrait = None
 
     # What it has found -----------------------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
         """The number of points in the dictionary of the learned kernel."""
-        return self._bank.experts[0].size if self._tuning is not None else 0
+        return self._mixture.bank.experts[0].size if self._mixture is not None else 0
+
+    @property
+    def drifts(self) -> list[int]:
+        """The numbers of samples learned when drift was detected."""
+        return list(self._drifts)
+
+    @property
+    def tunings(self) -> list[int]:
+        """The numbers of samples learned when the scales were learned anew."""
+        return list(self._tunings)
+
+    @property
+    def outliers(self) -> int:
+        """How many targets were taken for gross errors, and not learned."""
+        return self._outliers.count
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each expert now, by what it is; empty before the scales were first learned."""
+        if self._mixture is None:
+            return {}
+        learned, experts = self._mixture.tuning.kernel, self._mixture.bank.experts
+        names = [f"{_shape(expert.kernel, learned)}, {_pace(expert)}" for expert in experts]
+        return dict(zip(names, self._mixture.weighting.weights.tolist(), strict=True))
 
     @property
     def relevance(self) -> dict[str, float]:
@@ -235,28 +288,22 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         It is the mean change of the prediction, of the expert with the largest weight, over one standard deviation of
         the column, at the newest samples.
         """
-        if self._tuning is None:
-            return {}
-        scaling = self._tuning.scaling
-        names = [str(name) for name in self._window.names]
-        rows = scaling.transform_many(names, self._window.samples[-RELEVANCE_SAMPLES:])
-        model = self._bank.experts[int(np.argmax(self._weighting.weights))].recursion
-        columns = tuple(scaling.names)
-        changes = []
-        for r in range(len(columns)):
-            high, low = (model.predict_many(columns, rows + step * np.eye(len(columns))[r]) for step in (0.5, -0.5))
-            changes.append(float(np.abs(high - low).mean()))
-        total = sum(changes) or 1.0
-        return {str(name): change / total for name, change in zip(columns, changes, strict=True)}
+        return {} if self._mixture is None else relevance(self._mixture, self._window, RELEVANCE_SAMPLES)
+
+    @property
+    def relevance_history(self) -> list[tuple[int, dict[str, float]]]:
+        """The relevance at each of the newest tunings, at most a hundred: the number of samples learned, and it."""
+        return [(count, dict(relevance)) for count, relevance in self._history]
 
     def explain(self) -> str:
         """What was chosen, and why, as text."""
         lines = [f"AutoKernelRegressor, budget {self.budget!r}: {self._count} samples learned."]
-        if self._tuning is None:
+        if self._mixture is None:
             return "\n".join([*lines, "Nothing chosen yet: predictions are the mean of the targets."])
         relevance = self.relevance
         order = sorted(relevance, key=relevance.__getitem__, reverse=True)
-        columns = self._tuning.scaling.columns
+        tuning = self._mixture.tuning
+        columns = tuning.scaling.columns
         used = {column.source for column in columns}
         left_out = [str(name) for name in self._window.names if name not in used]
         bent = [column.name for column in columns if column.bent]
@@ -267,22 +314,23 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             *([f"Left out, as they did not vary: {', '.join(left_out)}."] if left_out else []),
             *([f"Bent by asinh, as they have long tails: {', '.join(bent)}."] if bent else []),
             *([f"Gaps taken as the mean: {self._encoder.gaps}."] if self._encoder.gaps else []),
-            f"Noise variance over that of the function: {self._tuning.ridge:.2g}.",
+            *(
+                [f"Targets not learned, as they were gross errors: {self._outliers.count}."]
+                if self._outliers.count
+                else []
+            ),
+            f"Noise variance over that of the function: {tuning.ridge:.2g}.",
             f"Dictionary: {self.size} points of at most {self._budget.max_size}; window: {len(self._window)} samples.",
             f"Times that drift was detected: {len(self._drifts)}"
             + (f", last at sample {self._drifts[-1]}." if self._drifts else "."),
             f"Intervals are stretched by {self._calibration.stretch:.2g} so that 90 % of the targets lie inside.",
             "Experts by weight:",
         ]
-        for weight, expert in sorted(
-            zip(self._weighting.weights.tolist(), self._bank.experts, strict=True), key=lambda pair: -pair[0]
-        ):
-            shape = _shape(expert.kernel, self._tuning.kernel)
-            pace = (
-                "no forgetting" if expert.forgetting == 1.0 else f"forgetting {expert.forgetting:g} ({expert.forget})"
-            )
-            lines.append(f"  {weight:.3f}  {shape}, {pace}")
+        lines += [f"  {weight:.3f}  {name}" for name, weight in sorted(self.weights.items(), key=lambda pair: -pair[1])]
         return "\n".join(lines)
+
+    def _recent_errors(self) -> list[float]:
+        return self._watch.errors
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
@@ -290,46 +338,63 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         state = {
             "words": self._encoder.words,
             "gaps": self._encoder.gaps,
+            "labels": self._encoder.labels,
             "window": self._window.get_state(),
             "count": self._count,
             "next": self._next_tuning,
             "range": list(self._range),
             "stretch": self._calibration.stretch,
             "errors": self._watch.errors,
+            "outliers": self._outliers.get_state(),
             "drifts": self._drifts,
             "tunings": self._tunings,
+            "history": list(self._history),
+            "renewal": None if self._renewal is None else self._renewal.get_state(),
+            "portrait": None if self._portrait is None else self._portrait.get_state(),
         }
-        if self._tuning is not None:
-            tuning = self._tuning
+        if self._mixture is not None:
+            tuning = self._mixture.tuning
             state |= {
                 "point": tuning.point,
                 "columns": [tuple(column) for column in tuning.scaling.columns],
-                "units": [tuning.center, tuning.unit, tuning.ridge, tuning.reference, self._square],
+                "units": [tuning.center, tuning.unit, tuning.ridge, tuning.reference, self._mixture.square],
                 "kernel": tuning.kernel,
-                "experts": self._bank.experts,
-                "weighting": self._weighting.get_state(),
+                "experts": self._mixture.bank.experts,
+                "weighting": self._mixture.weighting.get_state(),
             }
         return state
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        self._encoder.words, self._encoder.gaps = state["words"], state["gaps"]
         self._window.set_state(state["window"])
+        self._encoder.restore(self._window.columns, state["words"], state.get("labels", ()))
+        self._encoder.gaps = state["gaps"]
         self._count, self._next_tuning = state["count"], state["next"]
         self._calibration.stretch = state["stretch"]
         self._range = (state["range"][0], state["range"][1])
         self._drifts, self._tunings = state["drifts"], state["tunings"]
         self._watch.restart(state["errors"])
+        self._history.extend(state.get("history", ()))
+        if "outliers" in state:
+            self._outliers.set_state(state["outliers"])
         if "point" in state:
-            scaling = Scaling([], np.empty((0, 0)))
-            scaling.columns = [Column(*column) for column in state["columns"]]
-            center, unit, ridge, reference, self._square = state["units"]
-            self._tuning = Tuning(scaling, center, unit, state["point"], ridge, state["kernel"], reference)
-            self._bank = Bank(state["experts"])
-            self._weighting = Weighting("bma", len(self._bank.experts), DISCOUNT, SHARE, 2.0)
-            self._weighting.set_state(state["weighting"])
+            center, unit, ridge, reference, square = state["units"]
+            scaling = scaling_of(state["columns"], self._encoder.columns)
+            tuning = Tuning(scaling, center, unit, state["point"], ridge, state["kernel"], reference)
+            bank = Bank(state["experts"])
+            weighting = new_weighting(len(bank.experts))
+            weighting.set_state(state["weighting"])
+            self._mixture = Mixture(tuning, bank, weighting, square)
+        if state.get("renewal") is not None:
+            self._renewal = Renewal.from_state(state["renewal"], self._window, self._encoder, self._budget)
+        if state.get("portrait") is not None:
+            self._portrait = Portrait.from_state(state["portrait"])
 
 
 def _shape(kernel: kernels.Kernel | None, learned: kernels.Kernel) -> str:
     if kernel == learned:
         return "learned kernel"
     return "rough kernel" if "Laplacian" in repr(kernel) else "straight line"
+
+
+def _pace(expert: Any) -> str:
+    return "no forgetting" if expert.forgetting == 1.0 else f"forgetting {expert.forgetting:g} ({expert.forget})"

@@ -1,22 +1,26 @@
-"""What is learned from a window of samples: scales, ridge, level and trend by the evidence, and experts of them."""
+"""What is learned from a window of samples: scales, ridge, level and trend by the evidence, and experts of them.
+
+None of it is done at once: a `Renewal` advances a little with every sample. First the search for the kernel, some
+evaluations of the evidence at a time, then the plans of the dictionaries, then the experts learn the window, some rows
+at a time. When they have caught up with the stream they are ready. While the window is short one step is enough.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import checks, criteria, kernels
 from ..core.types import Matrix, Vector
-from ..encoding import Scaling
+from ..encoding import Column, Encoder, Scaling
 from ..ensembles.weighting import SMALLEST_VARIANCE
 from ..learners.bank import Bank
 from ..learners.krls import KRLS
-from ..learners.window import Window
 from ..threads import one_thread
+from .search import Search
+from .window import RowWindow
 
 
 class Budget(NamedTuple):
@@ -40,11 +44,12 @@ ROUGH_PACES = ((1.0, "prior"), (0.999, "prior"))
 LINEAR_PACES = ((1.0, "prior"), (0.99, "walk"), (0.98, "prior"))
 ROUGH_WIDTH, ROUGH_RIDGE = 2.0, 0.1
 
-MOST_EVALUATIONS = 30
-NARROW, NARROW_EVALUATIONS = 0.05, 20
 # The dictionary is planned from this many samples, to this share of its limit: the stream will add some.
 PLANNING, FILLING = 800, 0.7
+PLANNING_TIME = 9000.0
 THRESHOLD_RANGE = (1e-8, 0.3)
+# Of more columns than this those take part that say most about the target by themselves.
+MOST_COLUMNS, SCREENED_ROWS = 200, 800
 
 
 def as_budget(budget: Any) -> Budget:
@@ -73,73 +78,195 @@ class Tuning(NamedTuple):
     """The error that is usual now, as the targets are given."""
 
 
-@one_thread
-def tune(window: Window, words: Collection[str], budget: Budget, start: Vector | None) -> tuple[Tuning, Bank] | None:
-    """Learn scales, ridge, level and trend by the evidence of the newest samples; make experts of them.
+class Renewal:
+    """A tuning under way.
 
     Parameters
     ----------
     window
         The samples, with their targets and weights.
-    words
-        The columns that stand for words: where one is absent it is zero and not a gap.
+    encoder
+        What encoded them: where a word's column is absent it is zero and not a gap.
     budget
         How many samples the evidence is taken of, and how large dictionaries may be.
     start
         Where the last search ended.
 
-    Returns
-    -------
-    What was found, and experts that have learned the window. None where nothing varies yet: the mean says it all.
+    Attributes
+    ----------
+    is_possible
+        False where nothing varies yet: the mean says it all.
 
     """
-    names = [str(name) for name in window.names]
-    samples, (targets, weights) = window.samples, window.targets.T
-    samples = np.where(np.isnan(samples) & [name in words for name in names], 0.0, samples)
-    scaling, center, unit = Scaling(names, samples), float(targets.mean()), float(targets.std())
-    if not scaling.columns or not unit > 0.0:
-        return None
-    rows, scaled = scaling.transform_many(names, samples), (targets - center) / unit
-    family, found = _search(scaling.names, rows, scaled, budget.tuning, start)
-    rough = family.kernel(found.point[:-1], kernels.Laplacian, ROUGH_WIDTH)
-    planned = partial(_experts, names=scaling.names, rows=rows, max_size=budget.max_size)
-    experts = planned(found.kernel, found.ridge, PACES)
-    experts += planned(rough, max(found.ridge, ROUGH_RIDGE), ROUGH_PACES)
-    # To a straight line the rest of the function is noise, and its variance is the unit of the ridge.
-    experts += planned(family.straight(found.point[:-1]), 1.0 + found.ridge, LINEAR_PACES)
-    bank = Bank(experts)
-    bank.learn_many(tuple(scaling.names), rows, scaled, weights)
-    reference = unit * math.sqrt(experts[0].noise_variance or SMALLEST_VARIANCE)
-    return Tuning(scaling, center, unit, found.point, found.ridge, found.kernel, reference), bank
+
+    def __init__(self, window: RowWindow, encoder: Encoder, budget: Budget, start: Vector | None) -> None:
+        self._window, self._encoder, self._budget, self._start = window, encoder, budget, start
+        self._end = window.end
+        self._search: Search | None = None
+        self._records: Any = ((), ())
+        self._point: Vector | None = None
+        self._kernels: list[kernels.Kernel] = []
+        self._plans: list[tuple[float, float]] = []
+        self._bank: Bank | None = None
+        self._next = 0
+        names, samples, targets = list(window.names), self._cleaned(window.samples), window.targets[:, 0]
+        names, samples = _screened(names, samples, targets)
+        self._scaling, self._center, self._unit = Scaling(names, samples), float(targets.mean()), float(targets.std())
+        self.is_possible = bool(self._scaling.columns) and self._unit > 0.0
+        if self.is_possible:
+            self._scaling.bind(encoder.columns)
+
+    def _cleaned(self, samples: Matrix) -> Matrix:
+        """Samples of the window in which words that are not there are zero."""
+        words = self._encoder.word_columns()
+        if words:
+            columns = np.array([name in words for name in self._window.names], dtype=bool)
+            samples = np.where(np.isnan(samples) & columns, 0.0, samples)
+        return samples
+
+    def _scaled(self, start: int, stop: int) -> tuple[Matrix, Vector, Vector]:
+        """Rows, targets and weights from one sample's number up to another's, in the units that were found."""
+        start, stop = start - self._window.first, stop - self._window.first
+        rows = self._scaling.transform_many(self._window.names, self._cleaned(self._window.rows(start, stop)))
+        targets, weights = self._window.targets[start:stop].T
+        return rows, (targets - self._center) / self._unit, weights
+
+    @one_thread
+    def advance(self, time: float) -> tuple[Tuning, Bank] | None:
+        """Work for about so many microseconds; what was found, and experts that have learned the window, when ready."""
+        if self._point is None:
+            time = self._find(time)
+        while self._point is not None and len(self._plans) < len(self._kernels) and time > 0.0:
+            time = self._plan(time)
+        if len(self._plans) == 3 and time > 0.0:
+            self._teach(time)
+        if self._bank is None or self._next < self._window.end:
+            return None
+        assert self._point is not None
+        reference = self._unit * math.sqrt(self._bank.experts[0].noise_variance or SMALLEST_VARIANCE)
+        ridge = math.exp(self._point[-1])
+        units = (self._scaling, self._center, self._unit)
+        return Tuning(*units, self._point, ridge, self._kernels[0], reference), self._bank
+
+    def _find(self, time: float) -> float:
+        """Search for the kernel; what is left of the time."""
+        if self._search is None:
+            count = self._budget.tuning
+            rows, targets, _ = self._scaled(max(self._window.first, self._end - count), self._end)
+            args = (self._scaling.names, rows, targets[:, None], count // 2)
+            self._search = Search(*args, self._start, self._records)
+        time, point = self._search.advance(time)
+        if point is not None:
+            family, self._point = self._search.family, point
+            learned = family.kernel(point[:-1])
+            rough = family.kernel(point[:-1], kernels.Laplacian, ROUGH_WIDTH)
+            self._kernels = [learned, rough, family.straight(point[:-1])]
+            self._search, self._records = None, ((), ())
+        return time
+
+    def _ridges(self) -> tuple[float, float, float]:
+        assert self._point is not None
+        ridge = math.exp(self._point[-1])
+        # To a straight line the rest of the function is noise, and its variance is the unit of the ridge.
+        return ridge, max(ridge, ROUGH_RIDGE), 1.0 + ridge
+
+    def _plan(self, time: float) -> float:
+        """Plan one dictionary to fit the budget; what is left of the time."""
+        at = len(self._plans)
+        threshold = min(max(self._ridges()[at], THRESHOLD_RANGE[0]), THRESHOLD_RANGE[1])
+        size, count = int(FILLING * self._budget.max_size), len(self._window)
+        if size >= count:
+            self._plans.append((threshold, 0.0))
+            return time
+        plan = np.random.default_rng(0).permutation(count)[:PLANNING]
+        rows = self._scaling.transform_many(self._window.names, self._cleaned(self._window.samples[plan]))
+        gram = self._kernels[at](rows, features=self._scaling.names)
+        # What the dictionary leaves out is noise to those who use it.
+        self._plans.append(criteria.fit_dictionary(gram, threshold, size))
+        return time - PLANNING_TIME * (len(plan) / PLANNING) ** 2
+
+    def _teach(self, time: float) -> None:
+        """Let the experts learn the window's next rows, and those that have come meanwhile."""
+        names = tuple(self._scaling.names)
+        if self._bank is None:
+            experts = []
+            for kernel, ridge, plan, paces in zip(
+                self._kernels, self._ridges(), self._plans, (PACES, ROUGH_PACES, LINEAR_PACES), strict=True
+            ):
+                threshold, unseen = plan
+                limit = self._budget.max_size
+                experts += [KRLS(kernel, threshold, ridge + unseen, pace, way, max_size=limit) for pace, way in paces]
+            self._bank, self._next = Bank(experts), self._window.first
+            self._bank.adopt(names)
+        size = min(self._budget.max_size, len(self._window))
+        count = max(1, int(time / _row_time(size, len(names))))
+        self._next = max(self._next, self._window.first)
+        stop = min(self._next + count, self._window.end)
+        self._bank.learn_rows(*self._scaled(self._next, stop))
+        self._next = stop
+
+    # Checkpoints -----------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_search": None, "_records": self._evaluations()}
+
+    def _evaluations(self) -> Any:
+        return self._records if self._search is None else self._search.records
+
+    def get_state(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        return {
+            "end": self._end,
+            "start": self._start,
+            "columns": [tuple(column) for column in self._scaling.columns],
+            "units": [self._center, self._unit],
+            "records": [np.array(record) for record in self._evaluations()],
+            "point": self._point,
+            "kernels": self._kernels,
+            "plans": self._plans,
+            "experts": None if self._bank is None else self._bank.experts,
+            "next": self._next,
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], window: RowWindow, encoder: Encoder, budget: Budget) -> Renewal:
+        """From a checkpoint."""
+        renewal = cls.__new__(cls)
+        renewal._window, renewal._encoder, renewal._budget, renewal._start = window, encoder, budget, state["start"]
+        renewal._end, renewal._next, renewal.is_possible = state["end"], state["next"], True
+        renewal._scaling = scaling_of(state["columns"], encoder.columns)
+        renewal._center, renewal._unit = state["units"]
+        renewal._search, renewal._records = None, [list(record) for record in state["records"]]
+        renewal._point, renewal._kernels, renewal._plans = state["point"], state["kernels"], state["plans"]
+        renewal._bank = None if state["experts"] is None else Bank(state["experts"])
+        return renewal
 
 
-def _search(
-    names: list[str], rows: Matrix, targets: Vector, count: int, start: Vector | None
-) -> tuple[criteria.Gaussian, criteria.Fit]:
-    """The kernel's family on the newest samples, and its member with the largest evidence there."""
-
-    def newest(size: int) -> tuple[criteria.Gaussian, Matrix]:
-        return criteria.Gaussian(rows[-size:], names), targets[-size:, None]
-
-    family, recent = newest(count)
-    # Scales much shorter than usual (a column that numbers things) are out of reach of a descent that starts wide.
-    few, part = newest(count // 2)
-    narrow = criteria.fit(few, part, widths=(NARROW,), max_evaluations=NARROW_EVALUATIONS).point
-    others = [narrow] if len(narrow) == len(family.center) + 1 else []
-    return family, criteria.fit(family, recent, start=start, max_evaluations=MOST_EVALUATIONS, others=others)
+def scaling_of(columns: list[tuple[Any, ...]], names: list[str]) -> Scaling:
+    """A scaling from its columns."""
+    scaling = Scaling([], np.empty((0, 0)))
+    scaling.columns = [Column(*column) for column in columns]
+    return scaling.bind(names)
 
 
-def _experts(
-    kernel: kernels.Kernel,
-    ridge: float,
-    paces: tuple[tuple[float, str], ...],
-    names: list[str],
-    rows: Matrix,
-    max_size: int,
-) -> list[KRLS]:
-    """Experts that forget at different paces over one dictionary, which is planned to fit the budget."""
-    plan = np.random.default_rng(0).permutation(len(rows))[:PLANNING]
-    threshold = min(max(ridge, THRESHOLD_RANGE[0]), THRESHOLD_RANGE[1])
-    # What the dictionary leaves out is noise to those who use it.
-    threshold, unseen = criteria.fit_dictionary(kernel(rows[plan], features=names), threshold, int(FILLING * max_size))
-    return [KRLS(kernel, threshold, ridge + unseen, pace, way, max_size=max_size) for pace, way in paces]
+def _row_time(size: int, features: int) -> float:
+    """About how many microseconds all experts together take to learn a sample."""
+    return 12.0 + 0.003 * size**2 + 0.001 * size * features
+
+
+def _screened(names: list[str], samples: Matrix, targets: Vector) -> tuple[list[str], Matrix]:
+    """Of very many columns those whose values, or deviations from the mean, go along with the targets most."""
+    if len(names) <= MOST_COLUMNS:
+        return names, samples
+    recent, y = samples[-SCREENED_ROWS:], targets[-SCREENED_ROWS:] - targets[-SCREENED_ROWS:].mean()
+    absent = np.isnan(recent)
+    filled = np.where(absent, 0.0, recent)
+    count = np.maximum((~absent).sum(axis=0), 1)
+    filled = np.where(absent, 0.0, filled - filled.sum(axis=0) / count)
+    scores = np.zeros(len(names))
+    for values in (filled, np.abs(filled), absent.astype(np.float64)):
+        values = values - values.mean(axis=0)
+        lengths = np.sqrt((values**2).sum(axis=0))
+        scores = np.maximum(scores, np.abs(y @ values) / np.where(lengths > 0.0, lengths, math.inf))
+    chosen = np.sort(np.argsort(-scores, kind="stable")[:MOST_COLUMNS])
+    return [names[j] for j in chosen], samples[:, chosen]

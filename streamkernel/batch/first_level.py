@@ -75,7 +75,7 @@ def learn_scales(start: Vector, X: Matrix, targets: Matrix, ridge: float, penalt
     def criterion(scaled: Vector) -> tuple[float, Vector]:
         nonlocal first
         value, slope = training_criterion(scaled * unit, X, targets, ridge, penalty)
-        first = first or value  # the search begins by evaluating its start
+        first = first or value or 1.0  # the search begins by evaluating its start; no targets, no criterion
         return value / first, slope * (unit / first)
 
     bounds = [(0.0, None)] * len(start)

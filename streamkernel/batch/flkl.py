@@ -6,19 +6,18 @@ Cawley & Talbot (2014), "Kernel learning at the first level of inference", Neura
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from river import compose
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks
 from ..core.types import Matrix, Vector
 from ..learners.krls import KRLS
+from ..targets import TargetScaler
 from . import arguments
 from .classifier import KernelClassifier
 from .features import arrange, expand, feature_names, teach
@@ -188,20 +187,18 @@ class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         samples, targets = arrange(self, samples), np.asarray(targets, dtype=np.float64)
         self._center, self._spread = float(targets.mean()), float(targets.std()) or 1.0
         self._targets = targets
-        _fit(self, samples, _standardize(self._center, self._spread, targets)[:, None])
+        _fit(self, samples, ((targets - self._center) / self._spread)[:, None])
         return self
 
     def predict(self, X: ArrayLike) -> Vector:
         """f(x) = Σ α_i k(x_i, x) + b, in the unit of the targets."""
         standardized = expand(self, X)[:, 0]
-        return np.asarray(_restore(self._center, self._spread, standardized))
+        return np.asarray(self._center + self._spread * standardized)
 
-    def to_stream(
-        self, threshold: float = 1e-4, max_size: int | None = 500, bias: float = 100.0
-    ) -> compose.TargetTransformRegressor:
+    def to_stream(self, threshold: float = 1e-4, max_size: int | None = 500, bias: float = 100.0) -> TargetScaler:
         """A `KRLS` with this kernel and ridge that has learned the training samples, and goes on.
 
-        It stands inside river's `TargetTransformRegressor`, which brings the targets to the scale they had in the fit.
+        It stands inside a `TargetScaler`, which brings the targets to the scale they had in the fit.
         Features are named as in the fit, or 0, 1, ... if they had no names.
 
         Parameters
@@ -216,15 +213,6 @@ class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         learner = KRLS(self.kernel_ + bias, threshold=threshold, ridge=self.ridge_, max_size=max_size)
-        change, back = (functools.partial(f, self._center, self._spread) for f in (_standardize, _restore))
-        stream = compose.TargetTransformRegressor(learner, change, back)
-        teach(stream, feature_names(self), self.X_fit_, self._targets.tolist())
+        stream = TargetScaler(learner, center=self._center, unit=self._spread)
+        teach(stream, feature_names(self), self.X_fit_, self._targets)
         return stream
-
-
-def _standardize(center: float, spread: float, target: Any) -> Any:
-    return (target - center) / spread
-
-
-def _restore(center: float, spread: float, target: Any) -> Any:
-    return center + spread * target

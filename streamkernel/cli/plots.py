@@ -24,6 +24,15 @@ def _pyplot() -> Any:
     return pyplot
 
 
+def check_plot(path: str) -> None:
+    """An error, at the start, where there could be no plot at the end."""
+    kinds = _pyplot().figure().canvas.get_supported_filetypes()
+    _pyplot().close("all")
+    ending = path.rpartition(".")[2].lower() if "." in path else "png"
+    if ending not in kinds:
+        raise CommandError(f"cannot write {path}: plots end with .{', .'.join(sorted(kinds))}")
+
+
 def _save_figure(figure: Any, path: str) -> str:
     try:
         figure.savefig(path, dpi=120)

@@ -4,7 +4,8 @@ A kernel expression arrives as a postfix program: one row (opcode, first paramet
 `parameters`. A setting is the whole number that some leaves have: a degree, an order, the place of a column computed
 outside. A small stack machine works on whole columns, so a branch costs once per node and not once per pair.
 Points are stored feature-major, `points[feature, point]`, so that every loop over points is contiguous. With d
-features, a stationary kernel has d length scales (equal where the user gave one number).
+features, a stationary kernel has d length scales (equal where the user gave one number). A leaf may be mirrored: it
+then gives k(z, −x), of which odd kernels are made.
 """
 
 from __future__ import annotations
@@ -33,41 +34,45 @@ from .types import Matrix, Program, Vector
     CUSTOM,
 ) = range(14)
 CODE, FIRST, SETTING = range(3)  # the columns of a program
+MIRRORED = 64  # added to the opcode of a leaf: it sees −x
 
 SQRT3, SQRT5 = math.sqrt(3.0), math.sqrt(5.0)
+LARGE_SHAPE = 100.0  # of a rational quadratic kernel
 
 
 @part
-def _squared_distances(points: Matrix, count: int, x: Vector, length_scales: Vector, out: Vector) -> None:
-    """Σ_r ((x_r − z_r) / ℓ_r)² for every point z."""
+def _squared_distances(points: Matrix, count: int, x: Vector, sign: float, length_scales: Vector, out: Vector) -> None:
+    """Σ_r ((x_r − z_r) / ℓ_r)² for every point z; x times `sign`, here and below."""
     for j in range(count):
         out[j] = 0.0
     for r in range(points.shape[0]):
-        row, value, scale = points[r], x[r], 1.0 / length_scales[r]
+        row, value, scale = points[r], sign * x[r], 1.0 / length_scales[r]
         for j in range(count):
             difference = (row[j] - value) * scale
             out[j] += difference * difference
 
 
 @part
-def _squared_sines(points: Matrix, count: int, x: Vector, length_scales: Vector, period: float, out: Vector) -> None:
+def _squared_sines(
+    points: Matrix, count: int, x: Vector, sign: float, length_scales: Vector, period: float, out: Vector
+) -> None:
     """Σ_r sin²(π (x_r − z_r) / period) / ℓ_r² for every point z."""
     for j in range(count):
         out[j] = 0.0
     for r in range(points.shape[0]):
-        row, value, scale = points[r], x[r], 1.0 / length_scales[r]
+        row, value, scale = points[r], sign * x[r], 1.0 / length_scales[r]
         for j in range(count):
             sine = math.sin(math.pi * (row[j] - value) / period) * scale
             out[j] += sine * sine
 
 
 @part
-def _inner_products(points: Matrix, count: int, x: Vector, out: Vector) -> None:
+def _inner_products(points: Matrix, count: int, x: Vector, sign: float, out: Vector) -> None:
     """⟨x, z⟩ for every point z."""
     for j in range(count):
         out[j] = 0.0
     for r in range(points.shape[0]):
-        row, value = points[r], x[r]
+        row, value = points[r], sign * x[r]
         for j in range(count):
             out[j] += row[j] * value
 
@@ -96,17 +101,17 @@ def _spline(x: float, z: float) -> float:
 
 
 @part
-def _splines(points: Matrix, count: int, x: Vector, out: Vector) -> None:
+def _splines(points: Matrix, count: int, x: Vector, sign: float, out: Vector) -> None:
     """The product over features of the one-dimensional spline kernels."""
     for j in range(count):
         value = 1.0
         for r in range(points.shape[0]):
-            value *= _spline(x[r], points[r, j])
+            value *= _spline(sign * x[r], points[r, j])
         out[j] = value
 
 
 @part
-def _anova(points: Matrix, count: int, x: Vector, order: int, stack: Matrix) -> None:
+def _anova(points: Matrix, count: int, x: Vector, sign: float, order: int, stack: Matrix) -> None:
     """The elementary symmetric polynomial of the one-dimensional spline kernels, E_p += E_{p−1}·k_r.
 
     Requires: `order` more rows of the stack.
@@ -116,7 +121,7 @@ def _anova(points: Matrix, count: int, x: Vector, order: int, stack: Matrix) -> 
             stack[p, j] = 1.0 if p == 0 else 0.0
     for r in range(points.shape[0]):
         for j in range(count):
-            value = _spline(x[r], points[r, j])
+            value = _spline(sign * x[r], points[r, j])
             for p in range(order, 0, -1):
                 stack[p, j] += stack[p - 1, j] * value
     for j in range(count):
@@ -124,16 +129,24 @@ def _anova(points: Matrix, count: int, x: Vector, order: int, stack: Matrix) -> 
 
 
 @part
+def _sided(node: Program) -> tuple[int, float]:
+    """The opcode of a leaf, and the sign with which it sees x."""
+    code = node[CODE]
+    return (code - MIRRORED, -1.0) if code >= MIRRORED else (code, 1.0)
+
+
+@part
 def _leaf(node: Program, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
     """The column of one leaf, in the first row of the stack; `own` are its parameters."""
-    code, setting, out, features = node[CODE], node[SETTING], stack[0], points.shape[0]
+    setting, out, features = node[SETTING], stack[0], points.shape[0]
+    code, sign = _sided(node)
     if code == CONSTANT:
         for j in range(count):
             out[j] = own[0]
     elif code == LINEAR:
-        _inner_products(points, count, x, out)
+        _inner_products(points, count, x, sign, out)
     elif code == POLYNOMIAL:
-        _inner_products(points, count, x, out)
+        _inner_products(points, count, x, sign, out)
         for j in range(count):
             base = own[1] * out[j] + own[0]
             value = base
@@ -141,12 +154,12 @@ def _leaf(node: Program, own: Vector, points: Matrix, count: int, x: Vector, sta
                 value *= base
             out[j] = value
     elif code == RBF:
-        _squared_distances(points, count, x, own, out)
+        _squared_distances(points, count, x, sign, own, out)
         for j in range(count):
             out[j] *= -0.5
         _exponentials(out, count)
     elif code == LAPLACIAN:
-        _squared_distances(points, count, x, own, out)
+        _squared_distances(points, count, x, sign, own, out)
         for j in range(count):
             out[j] = -math.sqrt(out[j])
         _exponentials(out, count)
@@ -154,7 +167,7 @@ def _leaf(node: Program, own: Vector, points: Matrix, count: int, x: Vector, sta
         work = stack[1]
         root = SQRT3 if code == MATERN32 else SQRT5
         square = 0.0 if code == MATERN32 else 1.0 / 3.0
-        _squared_distances(points, count, x, own, work)
+        _squared_distances(points, count, x, sign, own, work)
         for j in range(count):
             work[j] = root * math.sqrt(work[j])
             out[j] = -work[j]
@@ -163,19 +176,21 @@ def _leaf(node: Program, own: Vector, points: Matrix, count: int, x: Vector, sta
             # Where the exponential is zero the polynomial may have overflowed.
             out[j] = out[j] * (1.0 + work[j] + square * work[j] * work[j]) if out[j] > 0.0 else 0.0
     elif code == RATIONAL_QUADRATIC:
-        _squared_distances(points, count, x, own, out)
+        _squared_distances(points, count, x, sign, own, out)
         shape = own[features]
         for j in range(count):
-            out[j] = (1.0 + out[j] / (2.0 * shape)) ** -shape
+            ratio = out[j] / (2.0 * shape)
+            # The power magnifies the rounding of 1 + ratio by the shape.
+            out[j] = (1.0 + ratio) ** -shape if shape < LARGE_SHAPE else math.exp(-shape * math.log1p(ratio))
     elif code == PERIODIC:
-        _squared_sines(points, count, x, own, float(own[features]), out)
+        _squared_sines(points, count, x, sign, own, float(own[features]), out)
         for j in range(count):
             out[j] *= -2.0
         _exponentials(out, count)
     elif code == SPLINE:
-        _splines(points, count, x, out)
+        _splines(points, count, x, sign, out)
     elif code == ANOVA:
-        _anova(points, count, x, setting, stack)
+        _anova(points, count, x, sign, setting, stack)
     else:  # CUSTOM: its column was computed outside
         source = stack[stack.shape[0] - 1 - setting]
         for j in range(count):
@@ -214,13 +229,14 @@ def _leaf_derivative(
 
     Requires: the leaf's column is in the first row of the stack; two free rows follow it.
     """
-    code, setting = node[CODE], node[SETTING]
+    setting = node[SETTING]
+    code, sign = _sided(node)
     value, work, features = stack[0], stack[1], points.shape[0]
     if code == CONSTANT:
         for j in range(count):
             out[j] = 1.0
     elif code == POLYNOMIAL:
-        _inner_products(points, count, x, work)
+        _inner_products(points, count, x, sign, work)
         for j in range(count):
             base = own[1] * work[j] + own[0]
             slope = float(setting)
@@ -228,12 +244,12 @@ def _leaf_derivative(
                 slope *= base
             out[j] = slope if parameter == 0 else slope * work[j]
     elif code == PERIODIC:
-        _squared_sines(points, count, x, own, float(own[features]), work)
+        _squared_sines(points, count, x, sign, own, float(own[features]), work)
         for j in range(count):
             out[j] = 0.0
         for r in range(features):
             for j in range(count):
-                angle = math.pi * (points[r, j] - x[r]) / own[features]
+                angle = math.pi * (points[r, j] - sign * x[r]) / own[features]
                 if parameter == features:
                     out[j] += 2.0 * math.sin(2.0 * angle) * angle / own[features] / (own[r] * own[r])
                 elif parameter == r:
@@ -242,7 +258,7 @@ def _leaf_derivative(
         for j in range(count):
             out[j] *= value[j]
     else:  # stationary: d f(s) / dℓ_r = f'(s) · −2 (x_r − z_r)² / ℓ_r³
-        _squared_distances(points, count, x, own, work)
+        _squared_distances(points, count, x, sign, own, work)
         if code == RATIONAL_QUADRATIC and parameter == features:
             shape = own[features]
             for j in range(count):
@@ -262,7 +278,7 @@ def _leaf_derivative(
                 slope = -5.0 / 6.0 * (1.0 + SQRT5 * distance) * math.exp(-SQRT5 * distance)
             else:
                 slope = -0.5 * value[j] / (1.0 + work[j] / (2.0 * own[features]))
-            difference = points[parameter, j] - x[parameter]
+            difference = points[parameter, j] - sign * x[parameter]
             out[j] = slope * -2.0 * difference * difference / (scale * scale * scale)
 
 

@@ -19,10 +19,24 @@ from .jit import inline, jit, part
 from .model import Batch, Model
 from .pruning import drop_point
 from .rotations import delete_row, rotate
-from .stream import BAD_TARGET, FULL, JOINED, NO_ROOM, account, learn_each, predict_errors, present
+from .stream import (
+    BAD_TARGET,
+    FULL,
+    JOINED,
+    LOST_RIDGE,
+    NO_ROOM,
+    account,
+    is_learnable,
+    learn_each,
+    predict_errors,
+    present,
+)
 from .triangular import append_row, row_start
 from .types import Table
-from .whitened import observe_noise, project
+from .whitened import EPSILON, observe_noise, project
+
+# In units of the rounding error of k(x, x): a pivot below is mostly rounding error, which magnifies what follows.
+SMALLEST_PIVOT = 64.0 * EPSILON
 
 
 @inline
@@ -36,9 +50,12 @@ def step(model: Model) -> int:
     size, ridge, noise = model.size, model.ridge, model.inputs[0]
     variance = project(model)
     squares = predict_errors(model)
-    if not math.isfinite(squares):
+    if not is_learnable(model, squares, variance, noise):
         return BAD_TARGET
-    length = math.sqrt(variance + ridge * noise)
+    square = variance + ridge * noise
+    if not square > SMALLEST_PIVOT * model.column[size]:
+        return LOST_RIDGE
+    length = math.sqrt(square)
     append_row(model.factor, model.reciprocals, size, model.projection, length)
     for output in range(len(model.errors)):
         model.weights[output, size] = model.errors[output] / length
@@ -100,8 +117,13 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
                 own, value = cholesky[b], a[b]
                 for c in range(BLOCK):
                     own[c] -= value * a[c]
+        certain = True
         for b in range(BLOCK):
-            cholesky[b, b] = max(cholesky[b, b], 0.0) + model.ridge * given.noise[start + b]
+            added = model.ridge * given.noise[start + b]
+            certain &= added > SMALLEST_PIVOT * cholesky[BLOCK, b]
+            cholesky[b, b] = max(cholesky[b, b], 0.0) + added
+        if not certain:
+            break  # the single step looks at every pivot
         factor_in_place(cholesky, BLOCK)
         for b in range(BLOCK):
             _append_from_block(model, given, start, b)
@@ -113,7 +135,7 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
 def _present_block(model: Model, batch: Batch, start: int) -> bool:
     """Put a block of samples behind the others and compute their columns; say whether all similarities are finite.
 
-    Ensures: `block` holds K_B, `innovations` the lower triangle of K_BB.
+    Ensures: `block` holds K_B, `innovations` the lower triangle of K_BB and in row BLOCK its diagonal.
     """
     size, points, similarities, block = model.size, model.points, model.column, model.block
     check = 0.0
@@ -128,6 +150,7 @@ def _present_block(model: Model, batch: Batch, start: int) -> bool:
         for c in range(BLOCK):
             own[c] = similarities[size + c] if c <= b else 0.0
             check += own[c] * 0.0
+        model.innovations[BLOCK, b] = own[b]
     return check == 0.0  # otherwise the single step reports it
 
 
@@ -149,8 +172,8 @@ def _append_from_block(model: Model, batch: Batch, start: int, b: int) -> None:
             mean += row[i] * zeta[i]
         error = target - mean
         zeta[size] = error / own[b]
-        batch.errors[start + b, output] = error
-        model.errors[output] = error
+        batch.means[start + b, output] = mean
+        model.errors[output], model.targets[output] = error, target
         squares += target * target
     noise = batch.noise[start + b]
     model.size = size + 1

@@ -10,10 +10,10 @@ from __future__ import annotations
 from .jit import inline, jit
 from .model import Model
 from .pruning import marginalize
-from .stream import learn_projected, predict_means
+from .stream import FULL, JOINED, NO_ROOM, learn_projected, predict_means, present
 from .triangular import dot, padded
-from .types import Table
-from .whitened import settle, unlearned_variance
+from .types import Indices, Matrix, Table, Tables, Vector
+from .whitened import project, settle, unlearned_variance
 
 
 @inline
@@ -57,3 +57,80 @@ def remove_following(table: Table, leader: Table, index: int) -> None:
     marginalize(model, index, source.cosines, source.sines)
     for i in range(model.size + 1):
         model.reciprocals[i] = source.reciprocals[i]
+
+
+# A bank: models in groups over one dictionary each -------------------------------------------------------------------
+
+# What `predict_bank` reports of each model beside its means.
+RESIDUAL, UNLEARNED, NOISE_SUM, NOISE_WEIGHT, REPORTS = 0, 1, 2, 3, 4
+DUE = 9  # the status of a group that has not learned the sample yet
+
+
+@jit
+def predict_bank(tables: Tables, groups: Indices, x: Vector, means: Matrix, reports: Matrix) -> bool:
+    """The means of every output and what a variance is made of, for all models; False where x cannot be used.
+
+    Requires: row i of `tables` is the table of model i; a group's rows are those from groups[g, 0], its leader, up to
+    groups[g, 1]; all models have the features of x, in its order.
+    """
+    for g in range(len(groups)):
+        first = groups[g, 0]
+        leader = Model(tables[first])
+        for r in range(len(x)):
+            leader.x[r] = x[r]
+        if present(leader, leader.x) < 0:
+            return False
+        residual = project(leader)
+        for i in range(first, groups[g, 1]):
+            model = Model(tables[i])
+            if i > first:
+                residual = take_projection(model, leader)
+            predict_means(model)
+            for output in range(means.shape[1]):
+                means[i, output] = model.means[output]
+            reports[i, RESIDUAL], reports[i, UNLEARNED] = residual, unlearned_variance(model)
+            reports[i, NOISE_SUM], reports[i, NOISE_WEIGHT] = model.noise_sum, model.noise_weight
+    return True
+
+
+@jit
+def learn_bank(tables: Tables, groups: Indices, rows: Matrix, given: Matrix, statuses: Indices, start: int) -> int:
+    """Let all models learn samples in order, from `start` on; return the first after which a group needs more.
+
+    Rows of `given` are the relative noise, then the targets. Groups that are DUE learn the first sample, all learn the
+    others. Where one needs more, `statuses` are as those of `stream.learn_one`: at NO_ROOM nothing was done, where it
+    is FULL the leader is to be shrunk and the others are to follow.
+
+    Requires: as `predict_bank`; finite samples and targets.
+    Ensures: at the end all are DUE again.
+    """
+    for t in range(start, len(rows)):
+        attention = False
+        for g in range(len(groups)):
+            if statuses[g] != DUE:
+                continue
+            first = groups[g, 0]
+            leader = Model(tables[first])
+            if leader.size + 2 > leader.points.shape[1]:
+                statuses[g], attention = NO_ROOM, True
+                continue
+            for r in range(rows.shape[1]):
+                leader.x[r] = rows[t, r]
+            status = present(leader, leader.x)
+            residual = project(leader)
+            for i in range(first, groups[g, 1]):
+                model = Model(tables[i])
+                for k in range(given.shape[1]):
+                    model.inputs[k] = given[t, k]
+                if i > first:
+                    residual = take_projection(model, leader)
+                if status >= 0:
+                    status = learn_projected(model, residual)
+            if status == JOINED and leader.size > leader.max_size:
+                status = FULL
+            statuses[g] = status
+            attention |= status < 0 or status == FULL
+        if attention:
+            return t
+        statuses[:] = DUE
+    return len(rows)

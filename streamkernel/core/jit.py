@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import pathlib
+import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import IndexDataCacheFile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -27,14 +30,52 @@ def _digest() -> str:
 
 
 SOURCES = _digest()
+DIGEST_SIZE = hashlib.sha256().digest_size
+
+
+class CacheFile(IndexDataCacheFile):
+    """The files of numba's cache for one function, which follow all sources; what is damaged counts as absent.
+
+    numba looks at a function's own file alone, and takes what it finds for machine code as it is.
+    """
+
+    @classmethod
+    def like(cls, file: Any) -> CacheFile:
+        """The same files with the stamp of all sources."""
+        return cls(file._cache_path, file._index_name.removesuffix(".nbi"), (file._source_stamp, SOURCES))
+
+    def _dump(self, value: Any) -> Any:
+        data = super()._dump(value)
+        return data + hashlib.sha256(data).digest()
+
+    def _load_data(self, name: str) -> Any:
+        """What was saved; an OSError, by which numba knows that it has to compile, where the bytes are others."""
+        content = pathlib.Path(self._data_path(name)).read_bytes()
+        data, digest = content[:-DIGEST_SIZE], content[-DIGEST_SIZE:]
+        if hashlib.sha256(data).digest() != digest:
+            raise OSError(f"{name} is damaged")
+        return pickle.loads(data)
+
+    def _load_index(self) -> Any:
+        with contextlib.suppress(Exception):  # whatever unpickling makes of damaged bytes
+            return super()._load_index()
+        return {}
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save what was compiled; a full disk costs the next process the time to compile."""
+        with contextlib.suppress(OSError):
+            super().save(key, data)
 
 
 def _cached(function: Callable[..., Any], **flags: Any) -> Any:
-    """Compile on first use. numba's cache looks at a function's own file alone: this one follows what it calls too."""
-    dispatcher = numba.njit(cache=True, **FLAGS, **flags)(function)
-    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if file is not None:
-        file._source_stamp = (file._source_stamp, SOURCES)
+    """Compile on first use, cached on disk; in memory alone where no folder can be written."""
+    try:
+        dispatcher = numba.njit(cache=True, **FLAGS, **flags)(function)
+    except RuntimeError:  # "no locator available"
+        return numba.njit(**FLAGS, **flags)(function)
+    cache = getattr(dispatcher, "_cache", None)
+    if cache is not None and hasattr(cache, "_cache_file"):  # not under NUMBA_DISABLE_JIT
+        cache._cache_file = CacheFile.like(cache._cache_file)
     return dispatcher
 
 

@@ -42,6 +42,10 @@ class Model(Views):
     """κ, the diagonal of K⁻¹, where v is tracked."""
     similarities: Vector
     """k(xⱼ, xⱼ)."""
+    noise_sums: Vector
+    """As `noise_sum`, of every target by itself."""
+    squares: Vector
+    """As `target_squares`, of every target by itself."""
 
     # Workspace.
     projection: Vector
@@ -142,8 +146,8 @@ class Batch(Views):
     targets: Matrix
     noise: Vector
     """The relative noise variance of each."""
-    errors: Matrix
-    """As `Model.errors`."""
+    means: Matrix
+    """The predictions made before each was learned."""
     relative_variances: Vector
     """As `Model.relative_variance`."""
     sizes: Vector

@@ -30,6 +30,7 @@ from .stream import (
     NO_ROOM,
     account,
     function_variance,
+    is_learnable,
     learn_each,
     predict_errors,
     present,
@@ -38,7 +39,7 @@ from .stream import (
 from .symmetric import sweep
 from .triangular import dot, row_start
 from .types import Table
-from .whitened import learn, project, unlearned_variance
+from .whitened import SMALL_NOISE, learn, project, smallest_noise, unlearned_variance
 
 ERROR_VARIANCE = 2.0
 LARGEST_LOGARITHM = 30.0  # of the relative noise variance, either way
@@ -49,11 +50,15 @@ SETTLING = 10.0  # samples before the overall noise level s² is known well enou
 def _mode(variance: float, square: float) -> float:
     """The d with d = ½ variance (square e^{−d} − 1)."""
     half = 0.5 * variance
+    if square == 0.0:
+        return -half
+    # ln(square) <= d where d is negative: below, the exponential overflows where the variance is large.
+    lowest = max(-half, math.log(square)) if square < 1.0 else -half
     d = 0.0
     for _ in range(50):
         slope = half * square * math.exp(-d)
         step = (d - slope + half) / (1.0 + slope)
-        d = max(d - step, -half)
+        d = max(d - step, lowest)
         if abs(step) < 1e-12 * (1.0 + abs(d)):
             break
     return d
@@ -71,7 +76,7 @@ def step(model: Model) -> int:
     logarithm = min(max(dot(model.weights[1], model.projection, model.size), -LARGEST_LOGARITHM), LARGEST_LOGARITHM)
     noise = model.inputs[0] * math.exp(logarithm)
     squares = predict_errors(model)
-    if not math.isfinite(squares):
+    if not is_learnable(model, squares, residual, noise):
         return BAD_TARGET
     error = model.errors[0]
     level = model.noise_sum / model.noise_weight if model.noise_weight >= SETTLING else 0.0
@@ -80,6 +85,8 @@ def step(model: Model) -> int:
         # As much noise as makes this error one at the cap: the outlier is learned with the weight that this leaves it.
         known = function_variance(model, residual, unlearned_variance(model))
         noise = max(noise, error * error / limit - known)
+    if noise < SMALL_NOISE:
+        noise = max(noise, smallest_noise(model))
     joined, unlearned = learn(model, residual, noise)
     model.relative_variance = function_variance(model, residual, unlearned)
     square = 1.0
@@ -97,12 +104,14 @@ def _learn_noise(model: Model, square: float, joined: bool) -> None:
     """Take a squared standardized error into ζ; the projection has been extended where the sample joined."""
     size, covariance, projection = model.size, model.noise_covariance, model.projection
     gain, pending, row = model.gain, model.noise_pending, model.weights[1]
-    if joined:
-        covariance[row_start(size - 1) + size - 1] = 1.0 / model.noise_ridge
+    if joined:  # with the prior's variance once the sweep has applied what is pending
+        prior = (1.0 / model.noise_ridge - model.noise_diagonal) / model.noise_scale
+        covariance[row_start(size - 1) + size - 1] = prior
     sweep(covariance, size, pending, model.noise_scale, model.noise_diagonal, projection, gain)
     variance = dot(projection, gain, size)
+    # A variance that is not positive is rounding error, and so is the gain.
     step_length = _mode(variance, square) / variance if variance > 0.0 else 0.0
-    normalized = 1.0 / math.sqrt(variance + ERROR_VARIANCE)
+    normalized = 1.0 / math.sqrt(variance + ERROR_VARIANCE) if variance > 0.0 else 0.0
     for i in range(size):
         row[i] += step_length * gain[i]
         pending[i] = gain[i] * normalized

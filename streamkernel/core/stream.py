@@ -18,13 +18,15 @@ from .pruning import prune
 from .triangular import dot
 from .types import Matrix, Table, Vector
 from .variances import flush, take_rows
-from .whitened import is_novel, learn, observe_noise, project, settle, unlearned_variance
+from .whitened import SMALL_NOISE, is_novel, learn, observe_noise, project, settle, smallest_noise, unlearned_variance
 
 LEARNED, JOINED, FULL, NO_ROOM, CROWDED = 0, 1, 2, 3, 4
-BAD_INPUT, BAD_SIMILARITY, BAD_TARGET = -1, -2, -3
+BAD_INPUT, BAD_SIMILARITY, BAD_TARGET, LOST_RIDGE, LOST_WEIGHT = -1, -2, -3, -4, -5
 
-# Of a target; beyond it sums of squares come close to overflow.
+# Of a target or an error; beyond it sums of squares come close to overflow.
 LARGEST_SQUARE = 1e300
+# Of a function's variance in the units of a target.
+LARGEST_VARIANCE = 1e304
 # Blocks start after this many samples in a row that did not join: earlier they would mostly be cut short.
 CALM = 16
 
@@ -106,15 +108,33 @@ def function_variance(model: Model, residual: float, unlearned: float) -> float:
 
 @inline
 def predict_errors(model: Model) -> float:
-    """Set `errors` to y_k − w_k'z; return the sum of the squared targets, infinity where a square is not finite."""
-    squares, check = 0.0, 0.0
+    """Set `means` to w_k'z and `errors` to y_k − w_k'z; return the sum of the squared targets."""
+    squares = 0.0
     for output in range(len(model.errors)):
         target = model.targets[output]
-        error = target - dot(model.weights[output], model.projection, model.size)
-        model.errors[output] = error
+        mean = dot(model.weights[output], model.projection, model.size)
+        model.means[output] = mean
+        model.errors[output] = target - mean
         squares += target * target
-        check += error * error
-    return squares if math.isfinite(check) and squares <= LARGEST_SQUARE else math.inf
+    return squares
+
+
+@inline
+def is_learnable(model: Model, squares: float, residual: float, noise: float) -> bool:
+    """Whether all that is computed from this sample stays finite: its squares, and variances in their units.
+
+    Requires: `predict_errors` has run.
+    """
+    check, reach = 0.0, 1.0
+    for output in range(len(model.errors)):
+        check += model.errors[output] * model.errors[output]
+    if model.ridge > 0.0:
+        reach += (1.0 + model.column[model.size]) / model.ridge
+    elif residual > model.threshold:
+        reach += 1.0 / residual
+    reach /= min(noise, 1.0)
+    # NaN is below nothing.
+    return squares <= LARGEST_SQUARE and check <= LARGEST_SQUARE and (1.0 + squares + check) * reach <= LARGEST_VARIANCE
 
 
 @inline
@@ -122,6 +142,9 @@ def account(model: Model, squares: float, noise: float) -> None:
     """Count a learned sample: the mean square of the targets, Σ e²/(1 + u) and Σ ln(1 + u)."""
     model.seen += 1
     model.target_squares += (squares / len(model.errors) - model.target_squares) / model.seen
+    for output in range(len(model.squares)):
+        target = model.targets[output]
+        model.squares[output] += (target * target - model.squares[output]) / model.seen
     growth = 1.0 + model.relative_variance / noise
     model.regularized_loss += model.errors[0] * model.errors[0] / (noise * growth)
     model.log_determinant += math.log(growth)
@@ -134,8 +157,10 @@ def learn_projected(model: Model, residual: float) -> int:
     Ensures: `errors` are those made before learning, `relative_variance` is u then.
     """
     squares, noise = predict_errors(model), model.inputs[0]
-    if not math.isfinite(squares):
+    if not is_learnable(model, squares, residual, noise):
         return BAD_TARGET
+    if noise < SMALL_NOISE and noise < smallest_noise(model):
+        return LOST_WEIGHT
     joined, unlearned = learn(model, residual, noise)
     model.relative_variance = function_variance(model, residual, unlearned)
     account(model, squares, noise)
@@ -197,7 +222,7 @@ def learn_each(
     Stops at the end or when `learn_blocks` should take over (LEARNED), at a point to drop (FULL), where there is
     NO_ROOM to grow, and at a sample that cannot be used.
 
-    Ensures: errors[t] = y_t minus the prediction made before sample t was learned, relative_variances[t] its u;
+    Ensures: means[t] is the prediction made before sample t was learned, relative_variances[t] its u;
     sizes[t] the dictionary's size after it.
     """
     count, status, going = len(batch.samples), LEARNED, True
@@ -212,7 +237,7 @@ def learn_each(
         if going:
             batch.relative_variances[start] = model.relative_variance
             for output in range(len(model.errors)):
-                batch.errors[start, output] = model.errors[output]
+                batch.means[start, output] = model.means[output]
             batch.sizes[start] = min(model.size, model.max_size)
             start += 1
             going = status != FULL and not is_calm(model, count - start)
@@ -248,6 +273,8 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
         flush(model)
         multiply_block(model.covariance, model.size, model.block, model.products)
         innovations(model.block, model.products, model.size, given.noise[start:], count, model.innovations)
+        if not _is_definite(model.innovations, count):
+            break  # rounding errors of P: the single step looks for them
         pending_rows(model.products, model.size, model.innovations, count, model.rows)
         for output in range(len(model.errors)):
             _update_weights(model, given, start, count, output)
@@ -262,6 +289,15 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
 
 
 @part
+def _is_definite(cholesky: Matrix, count: int) -> bool:
+    """Whether a Cholesky factor is one, with a positive diagonal."""
+    good = True
+    for b in range(count):
+        good &= cholesky[b, b] > 0.0  # NaN is not
+    return good
+
+
+@part
 def _project_block(model: Model, batch: Batch, start: int, count: int) -> int:
     """Project a block of samples; return how many of them may be learned together.
 
@@ -270,8 +306,8 @@ def _project_block(model: Model, batch: Batch, start: int, count: int) -> int:
     size, block, similarities = model.size, model.block, model.column
     residuals, self_similarities = model.innovations[BLOCK], model.innovations[BLOCK + 1]
     for b in range(count):
-        if present(model, batch.samples[start + b]) < 0:
-            count = b  # the single step reports it
+        if batch.noise[start + b] < SMALL_NOISE or present(model, batch.samples[start + b]) < 0:
+            count = b  # the single step looks closer
             break
         residuals[b] = similarities[size]
         for i in range(size):
@@ -304,9 +340,8 @@ def _update_weights(model: Model, batch: Batch, start: int, count: int, output: 
         mean, factors = means[b], model.innovations[b]
         for c in range(b):
             mean += factors[c] * normalized[c]
-        error = batch.targets[start + b, output] - mean
-        batch.errors[start + b, output] = error
-        normalized[b] = error / factors[b]
+        batch.means[start + b, output] = mean
+        normalized[b] = (batch.targets[start + b, output] - mean) / factors[b]
     for b in range(count):
         step_length, pending = normalized[b], model.rows[b]
         for i in range(size):
@@ -321,8 +356,10 @@ def _report_block(model: Model, batch: Batch, start: int, count: int) -> None:
         spread, noise = model.innovations[b, b] * model.innovations[b, b], batch.noise[start + b]
         squares = 0.0
         for output in range(len(model.errors)):
-            squares += batch.targets[start + b, output] * batch.targets[start + b, output]
-            model.errors[output] = batch.errors[start + b, output]
+            target = batch.targets[start + b, output]
+            model.targets[output] = target
+            squares += target * target
+            model.errors[output] = target - batch.means[start + b, output]
         observe_noise(model, spread)
         if residuals[b] > model.threshold:
             model.refused += 1

@@ -71,9 +71,9 @@ def take_rows(model: Model, count: int) -> None:
 def flush(model: Model) -> None:
     """Take the collected updates into the variances.
 
-    Ensures: nothing is collected; `block` is used.
+    Ensures: nothing is collected; `products` has been used.
     """
-    size, count, block, rows = model.size, model.collected, model.block, model.rows
+    size, count, block, rows = model.size, model.collected, model.products, model.rows
     size = min(size, model.tracked)
     variances, inverses = model.coefficient_variances, model.inverse_diagonal
     scale, diagonal = model.collected_scale, model.collected_diagonal

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 
 from .forgetting import passing
-from .jit import inline, jit
+from .jit import inline, jit, part
 from .model import Model
 from .symmetric import quadratic, sweep
 from .triangular import PANEL, append_row, dot, row_start, solve, solve_transposed
@@ -35,6 +35,10 @@ EPSILON = 2.0**-52
 PIVOT_LIMIT = 1e14
 # With ridge 0, P/λ grows without limit in directions that no sample excites; inflation pauses at this variance.
 VARIANCE_LIMIT = 1e12
+# Of a sample's relative noise: below it, `smallest_noise` is looked at. CERTAIN rounding errors are more than one.
+SMALL_NOISE, CERTAIN = 0.01, 4.0
+# Residuals below are not admitted: products of reciprocals would overflow.
+SMALLEST_RESIDUAL = 1e-200
 # The noise variance is a mean over about this many recent samples, so that errors made before the function was known
 # fade.
 NOISE_MEMORY = 500.0
@@ -102,10 +106,12 @@ def forget(model: Model) -> None:
 @inline
 def observe_noise(model: Model, spread: float) -> None:
     """Take the errors, one step ahead and of relative variance `spread`, into the estimate of the noise variance."""
-    errors, squares = model.errors, 0.0
-    for output in range(len(errors)):
-        squares += errors[output] * errors[output]
+    errors, sums, squares = model.errors, model.noise_sums, 0.0
     keep = model.forgetting * (1.0 - 1.0 / NOISE_MEMORY)
+    for output in range(len(errors)):
+        square = errors[output] * errors[output]
+        sums[output] = keep * sums[output] + square / spread
+        squares += square
     model.noise_sum = keep * model.noise_sum + squares / (spread * len(errors))
     model.noise_weight = keep * model.noise_weight + 1.0
 
@@ -113,7 +119,7 @@ def observe_noise(model: Model, spread: float) -> None:
 @inline
 def is_novel(model: Model, residual: float, self_similarity: float) -> bool:
     """The approximate linear dependence test (2.2), and whether the residual is more than rounding error."""
-    return residual > max(model.threshold, (model.trace + self_similarity) / PIVOT_LIMIT)
+    return residual > max(model.threshold, (model.trace + self_similarity) / PIVOT_LIMIT, SMALLEST_RESIDUAL)
 
 
 @inline
@@ -131,18 +137,33 @@ def is_certain(model: Model, residual: float) -> bool:
     return residual > EPSILON * total * total
 
 
+@part
+def smallest_noise(model: Model) -> float:
+    """The rounding error of z'Pz: relative noise below it cannot be told from none, and P would turn indefinite.
+
+    It is large where samples of small weight have left variances large. Requires: `project` has run for this sample.
+    """
+    covariance, pending, projection, total = model.covariance, model.pending, model.projection, 0.0
+    for i in range(model.size):
+        stored = covariance[row_start(i) + i] - pending[i] * pending[i]
+        variance = model.pending_scale * stored + model.pending_diagonal
+        total += abs(projection[i]) * math.sqrt(max(variance, 0.0))
+    return CERTAIN * EPSILON * total * total
+
+
 @jit
 def learn(model: Model, residual: float, noise: float) -> tuple[bool, float]:
     """Learn the projected sample; return whether it joined the dictionary, and z'Pz before it was learned.
 
-    Requires: `project` has run for this sample; `errors` are y_k − w_k'z, finite; `noise` > 0; room for one more point.
+    Requires: `project` has run for this sample; `errors` are y_k − w_k'z, finite; `noise` is at least `smallest_noise`;
+    room for one more point.
     Ensures: `weights` minimize the regularized squared error of every target so far.
     """
     size, projection, gain, pending = model.size, model.projection, model.gain, model.pending
     if model.tracked:
         catch_up(model)
     sweep(model.covariance, size, pending, model.pending_scale, model.pending_diagonal, projection, gain)
-    unlearned = dot(projection, gain, size)
+    unlearned = max(dot(projection, gain, size), 0.0)
     spread = noise + unlearned
     novel = is_novel(model, residual, model.column[size]) and is_certain(model, residual)
     if not novel and residual > model.threshold:

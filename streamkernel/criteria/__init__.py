@@ -19,7 +19,21 @@ from __future__ import annotations
 
 from .dictionary import fit_dictionary
 from .families import Expression, Family, Gaussian, gaussian, weighted_squares
-from .search import HOPELESS, RIDGE_CENTER, RIDGE_RANGE, RIDGE_SPREAD, Fit, Prior, descend, fit
+from .search import (
+    HOPELESS,
+    RIDGE_CENTER,
+    RIDGE_RANGE,
+    RIDGE_SPREAD,
+    Fit,
+    Prior,
+    descend,
+    fit,
+    least,
+    limits_of,
+    objective_of,
+    prior_of,
+    starts_of,
+)
 from .values import Criterion, evidence, leave_one_out, left_out
 
 __all__ = [
@@ -38,7 +52,12 @@ __all__ = [
     "fit",
     "fit_dictionary",
     "gaussian",
+    "least",
     "leave_one_out",
     "left_out",
+    "limits_of",
+    "objective_of",
+    "prior_of",
+    "starts_of",
     "weighted_squares",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from scipy.linalg import lapack
 
 from ..core.types import Matrix
 
@@ -25,9 +26,15 @@ def fit_dictionary(gram: Matrix, threshold: float, size: int) -> tuple[float, fl
     """
     if size >= len(gram):
         return threshold, 0.0
-    factor, pivots, rank, _ = lapack.dpstrf(gram, lower=True, tol=threshold)
-    if rank <= size:
-        return threshold, 0.0
-    explained = (np.tril(factor)[:, :size] ** 2).sum(axis=1)
-    residuals = np.diagonal(gram)[pivots - 1] - explained
-    return max(threshold, float(factor[size, size]) ** 2), float(np.maximum(residuals, 0.0).mean())
+    residuals, factor = np.diagonal(gram).copy(), np.empty((size, len(gram)))
+    for step in range(size):
+        pivot = int(np.argmax(residuals))
+        if residuals[pivot] <= threshold:
+            return threshold, 0.0
+        row = gram[pivot] - factor[:step, pivot] @ factor[:step]
+        row /= math.sqrt(residuals[pivot])
+        factor[step] = row
+        residuals -= row * row
+        residuals[pivot] = 0.0
+    largest = float(residuals.max())
+    return (largest, float(np.maximum(residuals, 0.0).mean())) if largest > threshold else (threshold, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,10 @@ TOLERANCE = 1e-6
 HOPELESS = 1e30
 # Of the criterion in a descent without a budget: what scipy takes by itself.
 MOST_EVALUATIONS = 15000
+
+
+# From a point to a value and its slope.
+Objective = Callable[[Vector], tuple[float, Vector]]
 
 
 class Prior(NamedTuple):
@@ -70,7 +74,17 @@ def descend(
         The most evaluations of the criterion in a descent; each is O(n³).
 
     """
-    low, high = np.vstack([family.bounds, np.log(ridge_range)]).T
+    objective, limits = objective_of(family, targets, criterion, prior), limits_of(family, ridge_range)
+    return least(objective, starts, limits, tolerance, descents, max_evaluations)
+
+
+def limits_of(family: Family, ridge_range: tuple[float, float]) -> Matrix:
+    """The least and the largest value of each logarithm, that of the ridge last."""
+    return np.vstack([family.bounds, np.log(ridge_range)])
+
+
+def objective_of(family: Family, targets: Matrix, criterion: Criterion, prior: Prior | None) -> Objective:
+    """What a search minimizes: the criterion minus the log prior, and its slope, at a family's point and ln ρ."""
 
     def objective(point: Vector) -> tuple[float, Vector]:
         ridge = math.exp(point[-1])
@@ -87,6 +101,19 @@ def descend(
         surprise, pull = prior(point)
         return value + surprise, slope + pull
 
+    return objective
+
+
+def least(
+    objective: Objective,
+    starts: Sequence[Vector],
+    limits: Matrix,
+    tolerance: float,
+    descents: int = 1,
+    max_evaluations: int = MOST_EVALUATIONS,
+) -> tuple[float, Vector]:
+    """The least value of an objective that descents find, and where; the same calls in the same order every time."""
+    low, high = limits.T
     points = [np.clip(point, low, high) for point in starts]
     if len(points) > descents:
         points = sorted(points, key=lambda point: objective(point)[0])[:descents]
@@ -146,8 +173,19 @@ def fit(
         Further points to start from, as they are.
 
     """
-    prior = Prior(np.append(family.center, math.log(RIDGE_CENTER)), np.append(family.spread, RIDGE_SPREAD))
-    origins = [prior.center] if start is None or len(start) != len(prior.center) else [prior.center, start]
-    starts = [*(family.widened(origin, width) for origin in origins for width in widths), *others]
+    prior = prior_of(family)
+    starts = [*starts_of(family, start, widths), *others]
     value, point = descend(family, targets, criterion, starts, RIDGE_RANGE, TOLERANCE, prior, descents, max_evaluations)
     return Fit(value, point, family.kernel(point[:-1]), math.exp(point[-1]))
+
+
+def prior_of(family: Gaussian | Expression) -> Prior:
+    """Of the family's point and the logarithm of the ridge."""
+    return Prior(np.append(family.center, math.log(RIDGE_CENTER)), np.append(family.spread, RIDGE_SPREAD))
+
+
+def starts_of(family: Gaussian | Expression, start: Vector | None, widths: Sequence[float] = (1.0,)) -> list[Vector]:
+    """The prior's center and, where it has the right length, a point of an earlier search, each at several widths."""
+    center = prior_of(family).center
+    origins = [center] if start is None or len(start) != len(center) else [center, start]
+    return [family.widened(origin, width) for origin in origins for width in widths]

@@ -10,6 +10,7 @@ import importlib.util
 import os
 import pathlib
 import sys
+import time
 import urllib.error
 import urllib.request
 import uuid
@@ -31,6 +32,8 @@ Progress = Callable[[int, int | None], None]
 
 CHUNK = 1 << 16
 TIMEOUT = 30.0  # Seconds without a byte before a transfer counts as broken.
+LONGEST = 1800.0  # Seconds after which a transfer counts as broken, however it drips.
+LARGEST = 1 << 30  # Bytes, of a file as it is sent and as it is once unpacked; the largest known one has a tenth.
 
 
 class DatasetError(OSError):
@@ -132,15 +135,22 @@ def _transfer(original: Original, progress: Progress | None) -> bytes:
             length = answer.headers.get("Content-Length")
             total = int(length) if length and length.isdigit() else None
             report(0, total)
-            while chunk := answer.read(CHUNK):
+            began = time.monotonic()
+            while chunk := answer.read1(CHUNK):
                 parts.append(chunk)
                 done += len(chunk)
                 report(done, total)
+                if done > LARGEST:
+                    raise DatasetError(f"{url}: more than {LARGEST} bytes, which is no file of this library")
+                if time.monotonic() - began > LONGEST:
+                    raise DatasetError(f"{url}: no end after {LONGEST:g} seconds and {done} bytes")
     except urllib.error.HTTPError as error:
         error.close()
         raise DatasetError(f"{url}: the server answered {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
         raise DatasetError(f"{url}: no connection ({error.reason})") from error
+    except DatasetError:
+        raise
     except (OSError, http.client.HTTPException) as error:
         raise DatasetError(
             f"{url}: the transfer broke after {done} bytes ({str(error) or type(error).__name__})"

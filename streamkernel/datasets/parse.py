@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streamkernel.datasets.fetch import LARGEST
+
 __all__ = ["Delimited", "Parser", "arff", "libsvm", "npy_series", "ripley", "table"]
 
 Rows = list[list[str]]
@@ -19,7 +21,13 @@ MISSING = "?"
 
 
 def _text(data: bytes) -> str:
-    return (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).decode("utf-8-sig")
+    """The text of a file, gzipped or not."""
+    if data.startswith(b"\x1f\x8b"):
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise ValueError(f"it unpacks to more than {LARGEST} bytes")
+    return data.decode("utf-8-sig")
 
 
 def table(data: bytes, names: Sequence[str]) -> Rows:

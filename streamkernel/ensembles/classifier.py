@@ -12,6 +12,7 @@ from river import base
 from ..checkpoint import Checkpointed
 from ..kernels import Feature
 from ..learners import reading
+from ..learners.bank import is_usual
 from ..learners.lssvm import LSSVMClassifier
 from .experts import default_classifiers
 from .weighting import SMALLEST_PROBABILITY, Weighting, check_first_weights, check_models, check_weighting
@@ -117,17 +118,24 @@ class KernelMixtureClassifier(base.Classifier, Checkpointed):
             The sample's weight.
 
         """
+        reading.check_label(y)
         reading.noise(w)
         experts = self._experts or default_classifiers(len(x))
         guesses = [expert.predict_proba_one(x) for expert in experts]  # an error for a bad sample, before any learns
+        before = None if is_usual(x, 0.0, w) else copy.deepcopy(experts)
+        try:
+            for expert in experts:
+                expert.learn_one(x, y, w)
+        except Exception:
+            if self._experts and before is not None:
+                self._experts[:] = before
+            raise
         if not self._experts:
             self._start(experts)
         if y in guesses[0]:
             right = np.array([guess[y] for guess in guesses])
             brier = [sum((p - (label == y)) ** 2 for label, p in guess.items()) for guess in guesses]
             self._weighting.update(w * np.log(np.maximum(right, SMALLEST_PROBABILITY)), w * np.array(brier))
-        for expert in experts:
-            expert.learn_one(x, y, w)
         if self.respawn is not None:
             for i in self._weighting.expire(self.respawn):
                 fresh = experts[i].clone()

@@ -52,8 +52,8 @@ class KernelMixture(base.Regressor, Checkpointed):
     power
         r of `"coker"`, above 1: near 1 the best expert takes all, large values weigh all alike.
     target_range
-        (Y1, Y2) of `"aggregating"`. None tracks the targets seen so far; the guarantee then holds from the last time
-        that the range grew.
+        (Y1, Y2) of `"aggregating"`. None is the range of the targets seen so far: the bound then holds with the last
+        range, plus the mixture's own losses on those samples at which the range grew.
     initial_weights
         The first weights, one for each model. None is equal ones.
     respawn
@@ -129,10 +129,11 @@ class KernelMixture(base.Regressor, Checkpointed):
     def _moments(self, x: Mapping[Feature, Any]) -> tuple[Vector, Vector]:
         """The means and variances of the experts; those of the last sample are remembered, as it is learned next."""
         assert self._bank is not None
-        if self._seen is None or self._seen[0] != x:
+        seen = self._seen  # threads that predict exchange it
+        if seen is None or seen[0] != x:
             means, variances = self._bank.moments(x)
-            self._seen = dict(x), means, np.maximum(variances, SMALLEST_VARIANCE)
-        return self._seen[1], self._seen[2]
+            seen = self._seen = dict(x), means, np.maximum(variances, SMALLEST_VARIANCE)
+        return seen[1], seen[2]
 
     def predict_one(
         self,
@@ -156,11 +157,8 @@ class KernelMixture(base.Regressor, Checkpointed):
 
         """
         if self._bank is None:
-            self._start(default_experts(len(x)))
-            try:
-                return self.predict_one(x, with_dist, with_interval, interval_level)
-            finally:
-                self._bank = None
+            fresh = self.clone({"models": default_experts(len(x))})
+            return fresh.predict_one(x, with_dist, with_interval, interval_level)
         means, variances = self._moments(x)
         weights = self._weighting.weights
         if with_dist or with_interval:
@@ -199,23 +197,35 @@ class KernelMixture(base.Regressor, Checkpointed):
             self._start(default_experts(len(x)))
         try:
             means, variances = self._moments(x)
+            limits = min(self._low, target), max(self._high, target)
+            logs, losses = self._record(target, means, variances, *limits)
+            if not (w * losses).sum() <= reading.LARGEST_TARGET**2:
+                raise ValueError(
+                    f"target y is {y!r} with weight {w!r}: its squared error overflows; rescale the target"
+                )
+            assert self._bank is not None
+            self._bank.learn(x, target, w)
         except Exception:
             self._bank = None if fresh else self._bank
             raise
-        assert self._bank is not None
-        self._low, self._high = min(self._low, target), max(self._high, target)
-        if self.weighting == "aggregating":
-            low, high = self._range
-            losses = (target - np.clip(means, low, high)) ** 2
-            logs = -2.0 * losses / (high - low) ** 2 if high > low else np.zeros(len(losses))
-        else:
-            losses = (target - means) ** 2
-            logs = -0.5 * (np.log(variances) + np.minimum(losses / variances, OUTLIER_SQUARE))
+        if self.weighting == "aggregating" and self._low < self._high:  # η follows the range, for the past too
+            self._weighting.rescale(((self._high - self._low) / (limits[1] - limits[0])) ** 2)
+        self._low, self._high = limits
         self._weighting.update(w * logs, w * losses)
-        self._bank.learn(x, target, w)
         self._seen = None
         if self.respawn is not None:
             self._renew(self.respawn)
+
+    def _record(
+        self, target: float, means: Vector, variances: Vector, low: float, high: float
+    ) -> tuple[Vector, Vector]:
+        """What the weights learn from the experts' predictions: logarithms of likelihoods, and squared losses."""
+        with np.errstate(over="ignore"):
+            if self.weighting == "aggregating":
+                losses = (target - np.clip(means, low, high)) ** 2
+                return -2.0 * losses / (high - low) ** 2 if high > low else np.zeros(len(losses)), losses
+            losses = (target - means) ** 2
+            return -0.5 * (np.log(variances) + np.minimum(losses / variances, OUTLIER_SQUARE)), losses
 
     def _renew(self, patience: int) -> None:
         """Let experts that have not mattered for long begin anew."""

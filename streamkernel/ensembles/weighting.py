@@ -72,6 +72,7 @@ class Weighting:
         first: Sequence[float] | None = None,
     ) -> None:
         self.rule, self.discount, self.share, self.power = rule, discount, share, power
+        self._weights: Vector | None = None  # as far as they are known
         self.logs = np.zeros(count)  # ln w, up to a constant
         if first is not None:
             self.logs = np.log(np.maximum(np.array(first) / np.sum(first), SMALLEST_PROBABILITY))
@@ -81,10 +82,13 @@ class Weighting:
     @property
     def weights(self) -> Vector:
         """The weights; they sum to one."""
-        if self.rule == "coker" and self.age:
-            return coupled_weights(self.losses, self.power)
-        powers = np.exp(self.logs - self.logs.max())
-        return powers / powers.sum()
+        if self._weights is None:
+            if self.rule == "coker" and self.age:
+                self._weights = coupled_weights(self.losses, self.power)
+            else:
+                powers = np.exp(self.logs - self.logs.max())
+                self._weights = powers / powers.sum()
+        return self._weights
 
     def update(self, logs: Vector, losses: Vector) -> None:
         """Take in the log likelihood (or −η times the loss) and the squared loss of each expert."""
@@ -96,10 +100,17 @@ class Weighting:
         self.losses = keep * self.losses + losses
         self.age = keep * self.age + 1.0
         self.logs = keep * self.logs + logs
+        self._weights = None
         if self.rule == "bma" and self.share:
             self.logs = np.log((1.0 - self.share) * self.weights + self.share / len(self.logs))
         else:
             self.logs -= self.logs.max()
+        self._weights = None
+
+    def rescale(self, factor: float) -> None:
+        """Take the record as if every loss had counted by this factor: at another rate of `"aggregating"`."""
+        self.logs = factor * self.logs
+        self._weights = None
 
     def expire(self, patience: int) -> list[int]:
         """Count for how long each expert has not mattered; who has not for too long is named and starts over."""
@@ -116,6 +127,7 @@ class Weighting:
         """Give an expert that begins anew a small weight and a middling record."""
         self.logs[index] = np.log(self.share / len(self.logs) or SMALLEST_PROBABILITY) + self.logs.max()
         self.losses[index] = np.median(self.losses)
+        self._weights = None
 
     def get_state(self) -> list[Any]:
         """For a checkpoint."""
@@ -124,6 +136,7 @@ class Weighting:
     def set_state(self, state: list[Any]) -> None:
         """From a checkpoint."""
         self.logs, self.losses, self.age = state[0], state[1], state[2]
+        self._weights = None
 
 
 def coupled_weights(losses: ArrayLike, r: float) -> Vector:

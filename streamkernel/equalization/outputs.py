@@ -49,14 +49,12 @@ class Outputs:
 
     def predict(self, x: Mapping[Any, float]) -> list[float]:
         """All targets of one sample."""
-        self._recursion.predict(x)
-        means: list[float] = self._recursion.means.tolist()
-        return means
+        return self._recursion.predict_all(x)
 
     def learn_many(self, rows: Matrix, targets: Matrix) -> Matrix:
         """Learn samples in order; the predictions made before each was learned."""
-        errors, _, _ = self._recursion.learn_many(self._names, rows, targets)
-        return targets - errors
+        means, _, _ = self._recursion.predict_learn_many(self._names, rows, targets)
+        return means
 
     def predict_many(self, rows: Matrix) -> Matrix:
         """All targets of every sample."""

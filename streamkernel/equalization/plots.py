@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .curves import Point
+from .curves import Point, wilson
 
 # In the order in which equalizers come; the kernel equalizer and the bound stand out.
 COLORS = ("C7", "C0", "C2", "C1", "C4", "C5", "C6")
@@ -17,13 +17,18 @@ STANDING_OUT = {"Bayes": ("k", "--", 1.2), "kernel": ("C3", "-", 2.0)}
 MOST_DRAWN = 2000
 
 
-def plot_curves(points: Sequence[Point], axes: Any, title: str = "") -> Any:
-    """Symbol error rates with their 95 % intervals, one line an equalizer."""
+def plot_curves(points: Sequence[Point], axes: Any, title: str = "", bits: bool = False) -> Any:
+    """Symbol or bit error rates with their 95 % intervals, one line an equalizer."""
     names = dict.fromkeys(point.equalizer for point in points)
     for i, name in enumerate(names):
         members = [point for point in points if point.equalizer == name and point.symbol_errors]
-        rates = np.array([point.symbol_error_rate for point in members])
-        reach = np.array([point.interval for point in members]).reshape(-1, 2).T
+        if bits:
+            rates = np.array([point.bit_error_rate for point in members])
+            intervals = [wilson(point.bit_errors, point.symbols * point.bits) for point in members]
+        else:
+            rates = np.array([point.symbol_error_rate for point in members])
+            intervals = [point.interval for point in members]
+        reach = np.array(intervals).reshape(-1, 2).T
         color, line, width = STANDING_OUT.get(name, (COLORS[i % len(COLORS)], "-", 1.2))
         axes.errorbar(
             [point.snr for point in members],
@@ -35,7 +40,7 @@ def plot_curves(points: Sequence[Point], axes: Any, title: str = "") -> Any:
             capsize=2,
             label=name,
         )
-    axes.set(yscale="log", xlabel="SNR (dB)", ylabel="symbol error rate", title=title)
+    axes.set(yscale="log", xlabel="SNR (dB)", ylabel=f"{'bit' if bits else 'symbol'} error rate", title=title)
     axes.grid(alpha=0.3, which="both")
     axes.legend(fontsize="small")
     return axes

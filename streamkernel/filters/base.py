@@ -6,6 +6,7 @@ import abc
 import copy
 import math
 import struct
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..kernels import Feature
 from ..learners import reading
 
 FIRST_CAPACITY = 32
+LARGE_TARGET = 1e6
 # What the fast way of a sample into an array raises where the slow way should look: it adopts features or explains.
 UNUSUAL = (KeyError, TypeError, struct.error, OverflowError)
 
@@ -35,10 +37,13 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
     _step: Callable[..., int]
     _EXTRA: tuple[str, ...] = ()
     """The names of the arrays that a filter has of its own, in the order of its step's arguments."""
+    _WORKSPACE: tuple[str, ...] = ()
+    """Those of them that hold nothing from one step to the next."""
 
     def _start(self, step: float, setting: float, rho: float = 0.0) -> None:
         """Create the empty state."""
         kernels.check(self.kernel)
+        self._reading = threading.Lock()  # who predicts holds it from the inputs to the prediction
         self._names: tuple[Feature, ...] = ()
         self._scalars = np.zeros(lms.N_SCALARS)
         limit = math.inf if self.max_size is None else float(self.max_size)
@@ -95,9 +100,12 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
 
         """
         try:
-            if len(x) != len(self._names):
+            if len(x) != len(self._names) or type(x) is not dict:
                 raise KeyError
-            self._pack(self._inputs, 0, y, *self._read(x))
+            values = self._read(x)
+            if not (math.isfinite(sum(values)) and abs(y) <= reading.LARGEST_TARGET):
+                raise OverflowError
+            self._pack(self._inputs, 0, y, *values)
         except UNUSUAL:
             self._load(x, y)
         if self._special:
@@ -108,15 +116,18 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
 
     def predict_one(self, x: Mapping[Feature, Any]) -> float:
         """Predict the target of `x`."""
-        model = self
         if any(name not in self._names for name in x):
             reading.values(reading.sort_names(x), x)
-            model = copy.deepcopy(self)
-        model._load(x, 0.0)
-        model._room()
-        if model._special:
-            model._complete()
-        mean = float(lms.predict(*model._arguments))
+            return copy.deepcopy(self)._predict(x)
+        with self._reading:
+            return self._predict(x)
+
+    def _predict(self, x: Mapping[Feature, Any]) -> float:
+        self._load(x, 0.0)
+        self._room()
+        if self._special:
+            self._complete()
+        mean = float(lms.predict(*self._arguments))
         if not math.isfinite(mean):
             self._explain(x)
         return mean
@@ -147,8 +158,12 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         before = self._get_state()
         try:
             for i, (row, target) in enumerate(zip(samples.tolist(), targets.tolist())):
-                self.learn_one(dict(zip(names, row)), target)
-                predictions[i], sizes[i] = target - self._scalars[lms.ERROR], self.size
+                x = dict(zip(names, row))
+                # Beside a large target the error has lost the digits of the prediction.
+                exact = self.predict_one(x) if abs(target) > LARGE_TARGET else None
+                self.learn_one(x, target)
+                predictions[i] = target - self._scalars[lms.ERROR] if exact is None else exact
+                sizes[i] = self.size
         except Exception:  # all or nothing is learned
             self._set_state(before)
             raise
@@ -227,12 +242,25 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
             "scalars": self._scalars.copy(),
             "points": self._points[:, :size].copy(),
             "vectors": self._vectors[: lms.STACK, :size].copy(),
-            "extra": [getattr(self, name).copy() for name in self._EXTRA],
+            "extra": [self._stored(name) for name in self._EXTRA],
         }
+
+    def _stored(self, name: str) -> Any:
+        """An array of `_EXTRA` for a checkpoint; what is only worked on, or lies behind the last point, is zero."""
+        array: Any = getattr(self, name)
+        if name in self._WORKSPACE:
+            return np.zeros_like(array)
+        stored = array.copy()
+        if len(stored) == self._points.shape[1]:
+            stored[self.size :] = 0.0
+            if stored.ndim == 2:
+                stored[:, self.size :] = 0.0
+        return stored
 
     def _set_state(self, state: dict[str, Any]) -> None:
         size, names, capacity = int(state["scalars"][lms.SIZE]), state["names"], state["capacity"]
         good = state["scalars"].shape == (lms.N_SCALARS,) and 0 <= size < capacity
+        good &= isinstance(state["effective"], kernels.Kernel)
         good &= state["points"].shape == (len(names), size) and state["vectors"].shape == (lms.STACK, size)
         if not good or len(state["extra"]) != len(self._EXTRA):
             raise ValueError("the parts of the state do not fit together")

@@ -6,6 +6,7 @@ Paper -> code: d `lags`, embedding delay `stride`, n `rollout`, ŷⁱ_t the i-st
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import statistics
@@ -29,6 +30,9 @@ Features = dict[Feature, Any]
 
 # How many values are looked at before a warning, and how far from zero mean and unit variance is too far.
 WATCHED, FARTHEST = 20, 5.0
+# Beyond, powers of a value and its lags may overflow: it is tried out before it is taken in. A leap is one from the
+# largest of the lags.
+LARGEST_USUAL, LARGEST_LEAP = 1e50, 1e3
 
 
 class KernelForecaster(time_series.base.Forecaster, Checkpointed):
@@ -178,18 +182,33 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features of the same time.
 
         """
-        value = reading.number("y", y)
+        value = reading.target(y, "y")
         exogenous = self._checked(x)
-        if self._unscaled:
-            self._warn_once(value)
+        largest = max(map(abs, self._history), default=0.0)
+        if abs(value) <= min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + largest)):
+            self._learn(value, exogenous)
+            return
+        # It may be learned where its powers overflow once it is a lag: that is tried out on a copy.
+        trial = copy.deepcopy(self)
+        trial._learn(value, exogenous)
+        for _ in range(max(self._delays) + 1):
+            trial._path([exogenous], lambda step, sample: float(trial._models[step].predict_one(sample)))
+            trial._learn(self._history[-1] if self._history else 0.0, exogenous)
+        self._learn(value, exogenous)
+
+    def _learn(self, value: float, exogenous: Features) -> None:
+        """Learn a value that was checked."""
         for steps, model in enumerate(self._models):  # y(t) from what was known `steps` + 1 before
             if len(self._history) >= max(self._delays) + steps:
                 sample = exogenous | self._lagged(self._history, steps)
+                error = 0.0 if self._gives_dist else value - model.predict_one(sample)
+                model.learn_one(sample, value)
                 if not self._gives_dist:
                     count, squares = self._errors[steps]
-                    self._errors[steps] = count + 1, squares + (value - model.predict_one(sample)) ** 2
-                model.learn_one(sample, value)
+                    self._errors[steps] = count + 1, squares + error**2
         known = len(self._history) >= max(self._delays)
+        if self._unscaled:
+            self._warn_once(value)
         self._advance(value, self._roll(exogenous, value) if known else [value] * (self.rollout - 1))
         self._exogenous = self._exogenous or bool(exogenous)
 
@@ -234,7 +253,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features, one for each value.
 
         """
-        values = [reading.number("y", y) for y in ys]
+        values = [reading.target(y, "y") for y in ys]
         features = [self._checked(x) for x in ([None] * len(values) if xs is None else xs)]
         if len(features) != len(values):
             raise ValueError(f"xs must have one entry for each of the {len(values)} values, got {len(features)}")

@@ -16,7 +16,9 @@ array([[0.6065]])
 from .base import Constant, Kernel, Leaf, Product, Sum
 from .base import check as check
 from .leaves import AnovaSpline, Custom, Linear, Polynomial, Spline
+from .odd import Odd
 from .parser import parse
+from .parser import text as text
 from .program import Compiled
 from .program import Feature as Feature
 from .program import Function as Function
@@ -35,6 +37,7 @@ __all__ = [
     "Linear",
     "Matern32",
     "Matern52",
+    "Odd",
     "Periodic",
     "Polynomial",
     "Product",
@@ -46,5 +49,5 @@ __all__ = [
 ]
 
 # Kernels are known by the name of this module, so that a pickle does not depend on the files inside it.
-for _class in (Kernel, Sum, Product, FrozenScales, *Leaf.kinds.values()):
+for _class in (Kernel, Sum, Product, Odd, FrozenScales, *Leaf.kinds.values()):
     _class.__module__ = __name__

@@ -67,6 +67,10 @@ class Kernel(base.Base, abc.ABC):
         """The same kernel with a length scale of its own for each feature wherever there is one for all."""
         return self
 
+    def renamed(self, names: Sequence[Feature]) -> Kernel:
+        """The same kernel where the features 0, 1, ... are called by these names."""
+        return self
+
     def compile(self, features: Sequence[Feature]) -> Compiled:
         """The program for samples with these features, in this order: the same object again for the same features."""
         names = tuple(features)
@@ -80,6 +84,16 @@ class Kernel(base.Base, abc.ABC):
         # A new tuple, and no list that changes: threads may share a kernel.
         object.__setattr__(self, "_programs", ((names, compiled), *kept[: KEPT_PROGRAMS - 1]))
         return compiled
+
+    def leaves(self) -> Iterator[Leaf]:
+        """The kernels of which the expression is made, from left to right."""
+        stack: list[Any] = [self]
+        while stack:
+            kernel = stack.pop()
+            if isinstance(kernel, Operator):
+                stack += (kernel.right, kernel.left)
+            else:
+                yield kernel
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__  # without the programs
@@ -237,6 +251,10 @@ class Operator(Kernel):
     def per_feature(self, features: Sequence[Feature]) -> Self:
         """Both kernels with length scales of their own for each feature."""
         return self._with(self.left.per_feature(features), self.right.per_feature(features))
+
+    def renamed(self, names: Sequence[Feature]) -> Self:
+        """Both kernels where the features 0, 1, ... are called by these names."""
+        return self._with(self.left.renamed(names), self.right.renamed(names))
 
     @property
     def depends_on_width(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from .. import checks
 from ..core import columns
 from ..core.types import Matrix, Vector
 from .base import Leaf
-from .program import Assembler, Function
+from .program import Assembler, Feature, Function
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -159,6 +160,12 @@ class Custom(Leaf):
         """A further feature changes the values."""
         return True
 
+    def renamed(self, names: Sequence[Feature]) -> Custom:
+        """Itself, unless the features would reach the function in another order."""
+        if list(names) != sorted(names, key=str):
+            raise ValueError(f"{self!r} takes features in sorted order of their names, and {list(names)!r} is not")
+        return self
+
     def values(self, points: Matrix, x: Vector) -> Vector:
         """The similarities of x to every row of `points`."""
         if self.vectorized:
@@ -171,6 +178,11 @@ class Custom(Leaf):
     def _assemble(self, into: Assembler) -> None:
         into.custom(self.code, self)
 
+    @property
+    def name(self) -> str:
+        """What the function is called."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
     def __repr__(self) -> str:
-        name = getattr(self.function, "__name__", type(self.function).__name__)
-        return f"Custom({name if name.isidentifier() else repr(name)}{', vectorized=True' if self.vectorized else ''})"
+        name = self.name if self.name.isidentifier() else repr(self.name)
+        return f"Custom({name}{', vectorized=True' if self.vectorized else ''})"

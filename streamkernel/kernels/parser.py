@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from .base import Kernel, Leaf
 from .leaves import Custom
+from .odd import Odd
 from .program import Function
 
 Functions = Mapping[str, Function]
+KEPT_TEXTS = 64
 
 
 def parse(text: str, functions: Functions | None = None) -> Kernel:
@@ -43,12 +46,59 @@ def parse(text: str, functions: Functions | None = None) -> Kernel:
     return kernel
 
 
+def text(kernel: Kernel, functions: dict[str, Function] | None = None) -> str:
+    """The expression from which `parse` makes this kernel again; an error where none does.
+
+    Parameters
+    ----------
+    kernel
+        The kernel.
+    functions
+        The functions of other kernels by name, to which those of this one are added: one name stands for one function.
+
+    Examples
+    --------
+
+    >>> from streamkernel import kernels
+    >>> kernels.text(kernels.RBF({"a": 1}) + 1)
+    "RBF({'a': 1.0}) + Constant(1.0)"
+
+    """
+    known = {} if functions is None else functions
+    for leaf in kernel.leaves():
+        if isinstance(leaf, Custom) and known.setdefault(leaf.name, leaf.function) is not leaf.function:
+            raise TypeError(f"two functions of Custom kernels have the name {leaf.name!r}: give them different names")
+    try:
+        return _text(kernel)
+    except RecursionError:
+        raise TypeError("a kernel is nested too deeply to be written") from None
+
+
+@functools.lru_cache(maxsize=KEPT_TEXTS)
+def _text(kernel: Kernel) -> str:
+    written = repr(kernel)
+    try:
+        again = parse(written, {leaf.name: leaf.function for leaf in kernel.leaves() if isinstance(leaf, Custom)})
+    except ValueError as error:
+        raise TypeError(f"a kernel that is written could not be read: {error}") from None
+    if again != kernel:
+        raise TypeError(f"the kernel {written} would be read as {again!r}")
+    return written
+
+
 def _parse_node(node: ast.expr, text: str, functions: Functions) -> Any:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
         left, right = _parse_node(node.left, text, functions), _parse_node(node.right, text, functions)
         if not isinstance(left, Kernel) and not isinstance(right, Kernel):
             raise ValueError(f"cannot read kernel {text!r}: {ast.unparse(node)!r} combines no kernel")
         return left + right if isinstance(node.op, ast.Add) else left * right
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == Odd.__name__:
+        if len(node.args) != 1 or node.keywords:
+            raise ValueError(f"cannot read kernel {text!r}: Odd takes one kernel")
+        try:
+            return Odd(_parse_node(node.args[0], text, functions))
+        except TypeError as error:
+            raise ValueError(f"cannot read kernel {text!r}: {error}") from None
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in Leaf.kinds:
         kind = Leaf.kinds[node.func.id]
         if kind is Custom:
@@ -61,7 +111,9 @@ def _parse_node(node: ast.expr, text: str, functions: Functions) -> Any:
             raise ValueError(f"cannot read kernel {text!r}: {error}") from None
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return node.value
-    raise ValueError(f"cannot read kernel {text!r}: {ast.unparse(node)!r} is none of {', '.join(sorted(Leaf.kinds))}")
+    raise ValueError(
+        f"cannot read kernel {text!r}: {ast.unparse(node)!r} is none of {', '.join(sorted({*Leaf.kinds, 'Odd'}))}"
+    )
 
 
 def _parse_custom(node: ast.Call, text: str, functions: Functions) -> Custom:

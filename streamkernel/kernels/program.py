@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -118,9 +119,23 @@ class Assembler:
         self._custom: list[ColumnFunction] = []
         self._depth = 0
         self._rows = 0
+        self._mirrored = False
+
+    @contextlib.contextmanager
+    def mirror(self) -> Iterator[None]:
+        """An expression is appended once more, as it is at −x: the entries of theta stand for both copies."""
+        first = len(self._tunable)
+        self._mirrored = not self._mirrored
+        yield
+        self._mirrored = not self._mirrored
+        copies = self._tunable[first:]
+        del self._tunable[first:]
+        for entry, positions in enumerate(copies, first - len(copies)):
+            self._tunable[entry] += positions
 
     def leaf(self, code: int, setting: int = 0, workspace: int = 1) -> None:
         """Open a leaf, which needs `workspace` rows of the stack above its own; its parameters follow."""
+        code += columns.MIRRORED if self._mirrored else 0
         self._nodes.append((code, len(self._parameters), setting))
         self._depth += 1
         self._rows = max(self._rows, self._depth + workspace)

@@ -54,6 +54,17 @@ class Stationary(Leaf):
             return self
         return dataclasses.replace(self, length_scale=dict.fromkeys(features, self.length_scale))
 
+    def renamed(self, names: Sequence[Feature]) -> Self:
+        """The same kernel where the features 0, 1, ... are called by these names."""
+        scale = self.length_scale
+        if isinstance(scale, Mapping):
+            return dataclasses.replace(
+                self, length_scale={name: scale[i] for i, name in enumerate(names) if i in scale}
+            )
+        if isinstance(scale, tuple):
+            return dataclasses.replace(self, length_scale=dict(zip(names, scale, strict=True)))
+        return self
+
     def _assemble(self, into: Assembler) -> None:
         into.leaf(self.code, workspace=2)
         scale, names, kind = self.length_scale, into.features, type(self).__name__
@@ -75,13 +86,20 @@ class Stationary(Leaf):
             into.parameters([scale] * len(names), [range(len(names))])
 
 
+def _name(feature: Feature) -> Feature:
+    """A feature's name as Python has it: numpy's numbers and words are equal to those, but not printed so."""
+    if isinstance(feature, str):
+        return str(feature)
+    return feature.item() if isinstance(feature, np.generic) else feature
+
+
 def _length_scale(kernel: str, value: Any) -> LengthScale:
     def checked(name: str, number: Any) -> float:
         checks.number(f"{kernel} {name}", number, low=0.0, open_low=True, finite=False)
         return float(number)
 
     if isinstance(value, Mapping):
-        return FrozenScales({k: checked(f"length_scale of feature {k!r}", v) for k, v in value.items()})
+        return FrozenScales({_name(k): checked(f"length_scale of feature {k!r}", v) for k, v in value.items()})
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return tuple(checked(f"length_scale[{i}]", v) for i, v in enumerate(value))
     return checked("length_scale", value)

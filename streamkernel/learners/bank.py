@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import copy
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..core import following, stream
+from ..core.model import Model
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from . import leading
 from .base import StreamingRegressor
+from .forms import Dictionary
+from .recursion import Recursion
+
+LARGEST_USUAL, LARGEST_USUAL_WEIGHT = 1e50, 100.0
+
+
+def is_usual(x: Mapping[Feature, Any], y: float, w: float) -> bool:
+    """Whether a sample that can be predicted can be learned too, whatever was learned before."""
+    largest = max(map(abs, x.values()), default=0.0)
+    return bool(max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT)
 
 
 class Bank:
@@ -32,6 +46,7 @@ class Bank:
 
     def regroup(self) -> None:
         """Find out anew who shares a dictionary: after an expert was exchanged or restored."""
+        self._reading = threading.Lock()  # who predicts a row holds it until the reports are read
         self._groups: list[tuple[int, list[int]]] = []
         for i, expert in enumerate(self.experts):
             for leader, followers in self._groups:
@@ -44,6 +59,7 @@ class Bank:
                 self._groups.append((i, []))
         for leader, followers in self._groups:
             self._share(leader, followers)
+        self._arranged: list[Model] = []
 
     def _share(self, leader: int, followers: list[int]) -> None:
         for i in followers:
@@ -54,21 +70,32 @@ class Bank:
         results = np.empty((2, len(self.experts)))
         for leader, followers in self._groups:
             expert = self.experts[leader]
-            results[:, leader] = expert.predict_moments(x)
-            # A sample with new features is tried on another model, which nobody can follow.
-            is_led = bool(followers) and expert.recursion.knows(x)
-            for i in followers:
-                own = self.experts[i]
-                if is_led:
-                    results[:, i] = own.moments(*leading.predict_followed(own.recursion, expert.recursion))
-                else:
-                    results[:, i] = own.predict_moments(x)
+            with expert.recursion.reading:
+                results[:, leader] = expert.predict_moments(x)
+                # A sample with new features is tried on another model, which nobody can follow.
+                is_led = bool(followers) and expert.recursion.knows(x)
+                for i in followers:
+                    own = self.experts[i]
+                    if is_led:
+                        results[:, i] = own.moments(*leading.predict_followed(own.recursion, expert.recursion))
+                    else:
+                        results[:, i] = own.predict_moments(x)
         return results[0], results[1]
 
     def learn(self, x: Mapping[Feature, Any], y: float, w: float) -> None:
-        """Let every expert learn a sample. Requires: `moments` has accepted it, the target and the weight are good."""
-        for leader, followers in self._groups:
-            self._learn_group(leader, followers, x, y, w)
+        """Let every expert learn a sample, or none of them.
+
+        Requires: `moments` has accepted it, the target and the weight are good.
+        """
+        before = None if is_usual(x, y, w) else copy.deepcopy(self.experts)
+        try:
+            for leader, followers in self._groups:
+                self._learn_group(leader, followers, x, y, w)
+        except Exception:
+            if before is not None:
+                self.experts[:] = before
+                self.regroup()
+            raise
 
     def _learn_group(self, leader: int, followers: list[int], x: Mapping[Feature, Any], y: float, w: float) -> None:
         if followers:
@@ -76,6 +103,89 @@ class Bank:
             leading.learn_together(self.experts[leader].recursion, recursions, x, y, w)
         else:
             self.experts[leader].learn_one(x, y, w)
+
+    # A row of numbers, in one call for all experts -------------------------------------------------------------------
+
+    def names(self) -> tuple[Feature, ...] | None:
+        """The features of a row that `moments_of_row` and `learn_row` take; None where samples must be dicts.
+
+        Rows are for experts that have learned something, all of the same features, whose predictions are plain.
+        """
+        models = self._models()
+        names = models[0].names
+        is_plain = all(
+            model.names == names and isinstance(model.form, Dictionary) and not _is_special(model) and model.seen > 0
+            for model in models
+        )
+        is_fixed = not any(expert.learns_kernel or not expert.is_plain for expert in self.experts)
+        return names if is_plain and is_fixed and all(model.model.ridge > 0.0 for model in models) else None
+
+    def _models(self) -> list[Recursion]:
+        return [expert.recursion for expert in self.experts]
+
+    def _arrange(self) -> None:
+        """Have the tables of all models in one array, those of a group in neighboring rows."""
+        models = [recursion.model for recursion in self._models()]
+        if models == self._arranged:
+            return
+        order = [i for leader, followers in self._groups for i in (leader, *followers)]
+        ends = np.cumsum([1 + len(followers) for _, followers in self._groups])
+        self._bounds = np.column_stack([np.append(0, ends[:-1]), ends]).astype(np.int64)
+        self._tables = np.array([models[i].table for i in order])
+        self._order = np.array(order)
+        self._place = np.argsort(self._order)
+        self._ridges = np.array([model.ridge for model in models])
+        self._means = np.empty((len(models), models[0].errors.size))
+        self._reports = np.empty((len(models), following.REPORTS))
+        self._arranged = models
+
+    def moments_of_row(self, row: Vector) -> tuple[Vector, Vector]:
+        """The mean and the variance that each expert predicts. Requires: `names` gives those of the row."""
+        with self._reading:
+            self._arrange()
+            if not following.predict_bank(self._tables, self._bounds, row, self._means, self._reports):
+                raise ValueError(
+                    f"the experts' kernels give no finite similarity at {row.tolist()!r}: rescale the features"
+                )
+            means, reports = self._means[self._place, 0], self._reports[self._place].T
+        noise = reports[following.NOISE_SUM] / reports[following.NOISE_WEIGHT]
+        variances = noise * (1.0 + reports[following.UNLEARNED])
+        return means, variances + noise / self._ridges * reports[following.RESIDUAL]
+
+    def adopt(self, names: tuple[Feature, ...]) -> None:
+        """Let experts that have learned nothing yet know the features of rows."""
+        for expert in self.experts:
+            expert.recursion.adopt(names)
+        self.regroup()
+
+    def learn_row(self, row: Vector, y: float, w: float) -> bool:
+        """Let every expert learn a sample; whether a point has left. Requires: as `learn`, and `names`."""
+        return self.learn_rows(row[None], np.array([y]), np.array([w]))
+
+    def learn_rows(self, rows: Matrix, targets: Vector, weights: Vector) -> bool:
+        """Let every expert learn samples in order; whether a point has left. Requires: as `learn_row`."""
+        self._arrange()
+        given, statuses = np.column_stack([1.0 / weights, targets]), np.full(len(self._groups), following.DUE)
+        start, shrunk = 0, False
+        while True:
+            start = following.learn_bank(self._tables, self._bounds, rows, given, statuses, start)
+            if start == len(rows):
+                return shrunk
+            for (leader, followers), status in zip(self._groups, statuses.tolist(), strict=True):
+                models = [self.experts[i].recursion for i in (leader, *followers)]
+                if status == stream.FULL:
+                    leading.shrink_together(models[0], models[1:])
+                    shrunk = True
+                elif status < 0:
+                    raise ValueError(f"target y is {targets[start]!r} in the experts' units: its square overflows")
+                elif status == stream.NO_ROOM:
+                    models[0].reserve()
+                    self._share(leader, followers)
+            statuses[:] = np.where(statuses == stream.NO_ROOM, following.DUE, stream.LEARNED)
+            if not (statuses == following.DUE).any():
+                statuses[:] = following.DUE
+                start += 1
+            self._arrange()
 
     def relax(self, limit: int) -> None:
         """Double the threshold of a dictionary from which points have left `limit` times: removals take longest."""
@@ -85,19 +195,8 @@ class Bank:
                 for i in (leader, *followers):
                     self.experts[i].recursion.model.threshold *= 2.0
 
-    def learn_many(self, names: tuple[Feature, ...], rows: Matrix, targets: Vector, weights: Vector) -> None:
-        """Let every expert, which must be new, learn samples in order."""
-        for leader, followers in self._groups:
-            expert = self.experts[leader]
-            expert.recursion.learn_many(names, rows, targets[:, None], weights)
-            if followers and expert.recursion.pruned:
-                # Each would have dropped other points: learn together, and let the leader decide.
-                expert.renew()
-                self._share(leader, followers)
-                for row, target, w in zip(rows.tolist(), targets.tolist(), weights.tolist(), strict=True):
-                    self._learn_group(leader, followers, dict(zip(names, row, strict=True)), target, w)
-                continue
-            for i in followers:
-                self.experts[i].renew()  # with arrays of its own
-                self.experts[i].recursion.learn_many(names, rows, targets[:, None], weights)
-            self._share(leader, followers)
+
+def _is_special(model: Recursion) -> bool:
+    """Whether a sample needs more than its numbers: columns computed in Python, or a domain that is checked."""
+    compiled = model.effective_kernel().compile(model.names)
+    return bool(compiled.custom or compiled.nonnegative)

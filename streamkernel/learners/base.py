@@ -7,6 +7,7 @@ it.
 from __future__ import annotations
 
 import abc
+import copy
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,11 +17,13 @@ from river import base, utils
 
 from .. import checks
 from ..checkpoint import Checkpointed
+from ..core import stream
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from . import reading
 from .kernel_learning import KernelLearning, thetas
 from .recursion import Recursion
+from .widening import warn_of_strangers
 
 
 class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
@@ -76,15 +79,19 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         """
         if with_interval:
             return interval(self.predict_one(x, with_dist=True), interval_level)
-        model = self._knowing(x)
         if not with_dist and self._shrinkage(0.0) is None:
-            return model.predict(x)
-        mean, variance = self.moments(*model.predict_variance(x))
+            return self._knowing(x).predict(x)
+        mean, variance = self.predict_moments(x)
         return gaussian(mean, variance) if with_dist else mean
 
     def predict_moments(self, x: Mapping[Feature, Any]) -> tuple[float, float]:
         """Mean and variance of the predictive distribution of the target of `x`."""
-        return self.moments(*self._knowing(x).predict_variance(x))
+        model = self._knowing(x)
+        with model.reading:
+            mean, variance = self.moments(*model.predict_variance(x))
+            if not math.isfinite(variance):
+                model.refuse(x, (), 1.0, stream.BAD_SIMILARITY)
+            return mean, variance
 
     def _knowing(self, names: Iterable[Feature]) -> Recursion:
         """The model; where it learns its kernel, one that has scales for all of these features."""
@@ -100,7 +107,7 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         """Learn one sample and return the prediction that `predict_one` would have made before: one solve for both."""
         model = self._model
         self.learn_one(x, y, w)
-        mean = y - float(model.errors[0])
+        mean = float(model.means[0])
         factor = self._shrinkage(float(model.model.relative_variance))
         return mean if factor is None else float(mean * factor)
 
@@ -127,6 +134,7 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
     def predict_many(self, X: Any) -> Any:
         """Predict the targets of many samples: a series for a data frame, an array for an array."""
         names, rows, data = reading.frame(X)
+        warn_of_strangers(self._model.names, names)
         model = self._knowing(names)
         if self._shrinkage(0.0) is None:
             means = model.predict_many(names, rows)[:, 0]
@@ -154,8 +162,8 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
         """
         if self._learning is not None:
             return self._learn_each(names, rows, targets, np.ones(len(rows)) if weights is None else weights)
-        errors, relative_variances, sizes = self._model.learn_many(names, rows, targets[:, None], weights)
-        plain = targets - errors[:, 0]
+        means, relative_variances, sizes = self._model.predict_learn_many(names, rows, targets[:, None], weights)
+        plain = means[:, 0]
         factors = self._shrinkage(relative_variances)
         return plain if factors is None else plain * factors, sizes
 
@@ -164,12 +172,14 @@ class StreamingRegressor(base.Regressor, Checkpointed, abc.ABC):
     ) -> tuple[Vector, Vector]:
         """`learn_rows` for a model whose kernel may change after any sample."""
         predictions, sizes = np.empty(len(rows)), np.empty(len(rows))
-        for target, weight in zip(targets.tolist(), weights.tolist(), strict=True):  # all or nothing is learned
-            reading.target(target)
-            reading.noise(weight)
-        for i, row in enumerate(rows.tolist()):
-            x = dict(zip(names, row, strict=True))
-            predictions[i], sizes[i] = self.predict_learn_one(x, float(targets[i]), float(weights[i])), self.size
+        before = copy.deepcopy(self._get_state())
+        try:
+            for i, row in enumerate(rows.tolist()):
+                x = dict(zip(names, row, strict=True))
+                predictions[i], sizes[i] = self.predict_learn_one(x, float(targets[i]), float(weights[i])), self.size
+        except Exception:  # all or nothing is learned
+            self._set_state(before)
+            raise
         return predictions, sizes
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -11,7 +10,7 @@ import numpy as np
 
 from .. import kernels
 from ..core.model import Model
-from ..core.stream import BAD_TARGET
+from ..core.stream import BAD_TARGET, LOST_RIDGE, LOST_WEIGHT
 from ..kernels import Compiled, Feature, Kernel
 from . import reading
 
@@ -55,7 +54,7 @@ class Intake:
             try:
                 noise = 1.0 / weight
                 self._pack(self._inputs, 0, noise, *targets, *self._read(x))
-                if 0.0 < noise < math.inf:
+                if reading.SMALLEST_NOISE <= noise <= reading.LARGEST_NOISE:
                     if self._is_special:
                         self.complete()
                     return True
@@ -105,7 +104,20 @@ class Intake:
             reading.target(target)
         reading.values((*self.names, *x), x)
         if status == BAD_TARGET:
-            raise ValueError(f"target y is {targets[0]!r}: its squared error overflows; rescale the target")
+            raise ValueError(
+                f"target y is {targets[0]!r} at {dict(x)!r}: its squared error, or a variance in its units, overflows; "
+                "rescale the target or the features"
+            )
+        if status == LOST_WEIGHT:
+            raise ValueError(
+                f"weight w is {weight!r}: beside samples of much smaller weight it is lost among rounding errors; "
+                "keep weights within fewer orders of magnitude, or take a larger ridge"
+            )
+        if status == LOST_RIDGE:
+            raise ValueError(
+                f"ridge {self._model.ridge!r} is lost among the rounding errors of the similarities that the kernel "
+                f"{self._kernel!r} gives at {dict(x)!r}: rescale the features, take a larger ridge, or set a threshold"
+            )
         raise ValueError(
             f"the kernel {self._kernel!r} gives no finite similarity (or a negative self-similarity) "
             f"at {dict(x)!r}: rescale the features or use another kernel"

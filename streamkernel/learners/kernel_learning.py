@@ -77,11 +77,20 @@ class KernelLearning:
 
         The errors made before learning stand in the given model.
         """
+        before = self.names, self.theta, self.slopes, self.squares, model.kernel
         if any(name not in self.names for name in x):
             self.knowing(model, x).check(x, w)
             for value in targets:
                 check_target(value)
             self._adopt(model, x)
+        try:
+            return self._learn(model, x, targets, w)
+        except Exception:
+            self.names, self.theta, self.slopes, self.squares, model.kernel = before
+            raise
+
+    def _learn(self, model: Recursion, x: Mapping[Feature, Any], targets: Sequence[float], w: float) -> Recursion:
+        """The same once all features have scales."""
         ready = self.kind == "gradient" and model.names == self.names
         before = (model.coefficients, model.point_matrix.T.copy()) if ready else None
         model.learn(x, targets, w)
@@ -223,6 +232,12 @@ def check_kernel_learning(kind: Any, kernel: kernels.Kernel | None) -> None:
         raise ValueError(f"kernel_learning must be None, {' or '.join(map(repr, KINDS))}, got {kind!r}")
     if not isinstance(kernel, kernels.RBF | None):
         raise ValueError(f"kernel_learning learns the scales of an RBF kernel, not of {kernel!r}")
+    scales: Sequence[float] = () if kernel is None else kernel.theta.tolist()
+    if not all(1.0 / LARGEST_VALUE <= scale <= LARGEST_VALUE or scale == math.inf for scale in scales):
+        raise ValueError(
+            f"kernel_learning starts from length scales between {1.0 / LARGEST_VALUE:g} and {LARGEST_VALUE:g} or inf, "
+            f"not from {kernel!r}"
+        )
 
 
 def gaussian_part(kernel: kernels.Kernel | None) -> kernels.RBF | None:
@@ -235,11 +250,12 @@ def gaussian_part(kernel: kernels.Kernel | None) -> kernels.RBF | None:
 def thetas(kernel: kernels.Kernel | None, names: Sequence[Feature]) -> dict[Feature, float]:
     """θ by feature of a kernel with a Gaussian part."""
     part = gaussian_part(kernel)
-    if part is None:
+    if part is None or not names:
         return {}
     scales = part.per_feature(names).length_scale
     by_name = scales if isinstance(scales, Mapping) else dict(zip(names, scales, strict=True))  # type: ignore[arg-type]
-    return {name: 0.5 / float(by_name[name]) ** 2 for name in names}
+    # Divided twice: the square of a scale may be no float.
+    return {name: 0.5 / float(by_name[name]) / float(by_name[name]) for name in names}
 
 
 def kernel_scales(theta: Mapping[Feature, float]) -> dict[Feature, float]:

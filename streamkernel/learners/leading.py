@@ -52,11 +52,18 @@ def learn_together(
             follower.share(leader.model)
         model = follower.model
         model.inputs[0], model.targets[0] = 1.0 / weight, target
-        following.learn_following(model.table, leader.model.table)
+        status = following.learn_following(model.table, leader.model.table)
+        if status < 0:
+            follower.refuse(x, (target,), weight, status)
     if leader.size > max(size, limit):
-        index = leader.shrink()
-        for follower in followers:
-            following.remove_following(follower.model.table, leader.model.table, index)
+        shrink_together(leader, followers)
+
+
+def shrink_together(leader: Recursion, followers: Sequence[Recursion]) -> None:
+    """Drop the point of the dictionary that matters least to the leader."""
+    index = leader.shrink()
+    for follower in followers:
+        following.remove_following(follower.model.table, leader.model.table, index)
 
 
 def _adopt_together(leader: Recursion, followers: Sequence[Recursion], names: tuple[Feature, ...]) -> None:

@@ -7,6 +7,7 @@ Talbot). Paper -> code: λ `ridge`, b the constant added to the kernel, y the in
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from ..checkpoint import Checkpointed
 from ..core.forgetting import RULES
 from ..core.types import Vector
 from ..kernels import Feature
+from . import reading
 from .kernel_learning import KernelLearning, check_kernel_learning, thetas
 from .recursion import Recursion
 
@@ -121,18 +123,29 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
             The sample's weight.
 
         """
+        reading.check_label(y)
         known = y in self._classes
         if not known:
             self._knowing(x).check(x, w)
+            before = copy.deepcopy(self._get_state())
             self.know([y])
+            try:
+                self._learn(x, y, w)
+            except Exception:
+                self._set_state(before)
+                raise
+            return
+        self._calibrate(*self._learn(x, y, w))
+
+    def _learn(self, x: Mapping[Feature, Any], y: Hashable, w: float) -> tuple[list[float], Vector]:
+        """Learn a sample of a class that is known; the targets, and the errors made before."""
         targets = [float(label == y) for label in self._classes]
         model = self._model
         if self._learning is None:
             model.learn(x, targets, w)
         else:
             self._model = self._learning.learn(model, x, targets, w)
-        if known:
-            self._calibrate(targets, model.errors)
+        return targets, model.errors
 
     def _calibrate(self, targets: list[float], errors: Vector) -> None:
         """A Newton step of the temperature on the log loss of the decision that was made before learning."""
@@ -154,9 +167,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
 
     def decision_function_one(self, x: Mapping[Feature, Any]) -> dict[Any, float]:
         """f_k(x) for every class k seen so far: the least-squares estimate of its indicator."""
-        model = self._knowing(x)
-        model.predict(x)
-        return dict(zip(self._classes, model.means.tolist(), strict=False))
+        return dict(zip(self._classes, self._knowing(x).predict_all(x), strict=False))
 
     def _knowing(self, x: Mapping[Feature, Any]) -> Recursion:
         """The model; where it learns its kernel, one that has scales for all features of x."""
@@ -174,6 +185,8 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
 
     def know(self, classes: Sequence[Hashable]) -> None:
         """Take note of classes of which no sample was learned yet."""
+        for label in classes:
+            reading.check_label(label)
         for label in classes:
             if label not in self._classes:
                 if self._classes:
@@ -204,7 +217,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
 
     def _get_state(self) -> dict[str, Any]:
         calibration = [self._temperature, self._curvature]
-        state = {"classes": self._classes, "calibration": calibration, "model": self._model.__getstate__()}
+        state = {"classes": list(self._classes), "calibration": calibration, "model": self._model.__getstate__()}
         return state if self._learning is None else state | {"learning": self._learning.get_state()}
 
     def _set_state(self, state: dict[str, Any]) -> None:

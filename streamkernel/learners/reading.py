@@ -6,11 +6,12 @@ from a sample is zero, as elsewhere in river.
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import operator
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -22,7 +23,8 @@ from ..core.types import Matrix, Vector
 from ..kernels import Feature
 
 LARGEST_TARGET = math.sqrt(LARGEST_SQUARE)
-SMALLEST_WEIGHT = 1e-300  # 1/w is finite above
+# Of 1/w: what is computed from the noise stays finite.
+SMALLEST_NOISE, LARGEST_NOISE = 1e-100, 1e100
 
 
 def sort_names(names: Iterable[Feature]) -> tuple[Feature, ...]:
@@ -36,11 +38,18 @@ def sort_names(names: Iterable[Feature]) -> tuple[Feature, ...]:
 def reader(names: Sequence[Feature]) -> Callable[[Mapping[Feature, Any]], tuple[Any, ...]]:
     """A fast function from a dict that holds these features to their values."""
     if not names:
-        return lambda x: ()
+        return _none
     if len(names) == 1:
-        (name,) = names
-        return lambda x: (x[name],)
+        return functools.partial(_single, names[0])
     return operator.itemgetter(*names)
+
+
+def _none(x: Mapping[Feature, Any]) -> tuple[Any, ...]:
+    return ()
+
+
+def _single(name: Feature, x: Mapping[Feature, Any]) -> tuple[Any, ...]:
+    return (x[name],)
 
 
 def packer(count: int) -> Callable[..., None]:
@@ -70,20 +79,34 @@ def number(what: str, value: Any) -> float:
     return result
 
 
-def target(value: Any) -> float:
+def target(value: Any, what: str = "target y") -> float:
     """A target that can be learned, or an error."""
-    result = number("target y", value)
+    result = number(what, value)
     if abs(result) > LARGEST_TARGET:
-        raise ValueError(f"target y is {value!r}: its square overflows; rescale the target")
+        raise ValueError(f"{what} is {value!r}: its square overflows; rescale the target")
     return result
 
 
 def noise(weight: Any) -> float:
     """The relative noise variance 1/w of a sample of weight w > 0."""
     result = number("weight w", weight)
-    if result <= SMALLEST_WEIGHT:
+    if result <= 0.0:
         raise ValueError(f"weight w is {weight!r}: it must be positive (leave samples of weight zero out)")
+    if not SMALLEST_NOISE <= 1.0 / result <= LARGEST_NOISE:
+        raise ValueError(f"weight w is {weight!r}: it must be between {SMALLEST_NOISE:g} and {LARGEST_NOISE:g}")
     return 1.0 / result
+
+
+def check_label(value: Any) -> None:
+    """Raise an error unless this can be a class: None and NaN say that there is none."""
+    if not isinstance(value, Hashable):
+        raise TypeError(f"label y is {value!r} ({type(value).__name__}): a class must be hashable, such as a word")
+    try:
+        is_missing = value is None or bool(value != value)
+    except TypeError:  # pandas' NA is not even unequal to itself
+        is_missing = True
+    if is_missing:
+        raise ValueError(f"label y is {value!r}: a sample without a class cannot be learned, leave it out")
 
 
 def check_targets(values: Matrix) -> None:
@@ -96,7 +119,7 @@ def noises(weights: Vector | None, count: int) -> Vector:
     """The relative noise variances of samples with these finite weights, 1 without any."""
     if weights is None:
         return np.ones(count)
-    for weight in weights[~(weights > SMALLEST_WEIGHT)][:1]:
+    for weight in weights[~((weights >= SMALLEST_NOISE) & (weights <= LARGEST_NOISE))][:1]:
         noise(float(weight))
     return 1.0 / weights
 
@@ -113,26 +136,27 @@ def is_one_row(X: Any, y: Any) -> bool:
     )
 
 
-def frame(X: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
+def frame(X: Any, name: str = "X", what: str = "feature") -> tuple[tuple[Feature, ...], Matrix, Any]:
     """The column names, the numbers and the narwhals frame (None for an array) of what `learn_many` takes."""
     if isinstance(X, np.ndarray | list | tuple):
-        array = _floats("X", X, lambda index: f"in X feature {index[-1]!r}" if index else "X")
+        array = _floats(name, X, lambda index: f"in {name} {what} {index[-1]!r}" if index else name)
         if array.ndim != 2:
-            raise ValueError(f"X must have two dimensions (samples, features), got shape {array.shape}")
-        return _checked(tuple(range(array.shape[1])), array, None)
+            raise ValueError(f"{name} must have two dimensions (samples, {what}s), got shape {array.shape}")
+        return _checked(tuple(range(array.shape[1])), array, None, what)
     data = utils.dataframe.into_frame(X)
-    names = tuple(data.columns)
-    for name, kind in data.schema.items():
+    for column_name, kind in data.schema.items():
         if not (kind.is_numeric() or kind == nw.Boolean):
-            for value in sorted(data[name].to_list(), key=_is_complex, reverse=True):
-                number(f"feature {name!r}", value)
-    return _checked(names, utils.dataframe.to_numpy(data), data)
+            for value in sorted(data[column_name].to_list(), key=_is_complex, reverse=True):
+                number(f"{what} {column_name!r}", value)
+    return _checked(tuple(data.columns), utils.dataframe.to_numpy(data), data, what)
 
 
-def _checked(names: tuple[Feature, ...], array: Matrix, data: Any) -> tuple[tuple[Feature, ...], Matrix, Any]:
+def _checked(
+    names: tuple[Feature, ...], array: Matrix, data: Any, what: str
+) -> tuple[tuple[Feature, ...], Matrix, Any]:
     if not np.isfinite(array).all():
         i, j = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(f"feature {names[j]!r} is {array[i, j]} in row {i}: every value must be finite")
+        raise ValueError(f"{what} {names[j]!r} is {array[i, j]} in row {i}: every value must be finite")
     return names, array, data
 
 

@@ -7,28 +7,23 @@ what is special about their prediction.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from .. import kernels
 from ..core import noise, pruning, stream
 from ..core.forgetting import RULES
-from ..core.jit import plain
-from ..core.model import NO_LIMIT, Batch, Model
+from ..core.model import NO_LIMIT, Model
 from ..core.triangular import solve_transposed
 from ..core.types import Matrix, Vector
 from ..kernels import Compiled, Feature
 from ..threads import one_thread
-from . import reading, rewhitening, state, storage
+from . import many, reading, rewhitening, state, storage, widening
 from .forms import Dictionary, Form
 from .intake import Intake
-from .widening import RewhitenedCopy, Widened, Wider
-
-# Features up to here leave every kernel finite where k(x, x) is: squares and products do not overflow.
-SAFE_VALUE = 1e150
-MOST_WIDER = 4  # lists of unknown features for which a prediction is prepared
 
 
 class Recursion:
@@ -51,6 +46,10 @@ class Recursion:
 
     model: Model
     """What the core works on."""
+    reading: threading.RLock
+    """Who predicts holds it from the inputs to what is read: threads may predict at the same time."""
+    wider: dict[tuple[Feature, ...], widening.Wider]
+    """What was prepared for predictions with features that are new."""
 
     def __init__(
         self,
@@ -65,6 +64,7 @@ class Recursion:
         form: Form = Dictionary(),  # noqa: B008 (a frozen value)
     ) -> None:
         self.kernel, self.constant, self.form = kernel, constant, form
+        self.reading = threading.RLock()
         self.names: tuple[Feature, ...] = ()
         self._numbers = Model.new_numbers()
         self._use(*self._allocated((), storage.FIRST_CAPACITY, outputs), ())
@@ -86,7 +86,7 @@ class Recursion:
         self.model, self.names, self._compiled, self._table = model, names, compiled, model.table
         self._learn_one = self.form.core.learn_one
         self._intake = Intake(model, names, self.effective_kernel(), compiled)
-        self._wider: dict[tuple[Feature, ...], Wider] = {}
+        self.wider = {}
 
     def _rearrange(self, names: tuple[Feature, ...], capacity: int, outputs: int) -> None:
         """Lay out all arrays anew for these features, this capacity and so many targets, keeping what they hold."""
@@ -129,7 +129,8 @@ class Recursion:
         """Have all arrays for itself again."""
         self._rearrange(self.names, self.capacity, self.outputs)
 
-    def _prepare_blocks(self) -> None:
+    def prepare_blocks(self) -> None:
+        """Make room for blocks of samples, where there is none."""
         if not len(self.model.block):
             self._use(storage.with_blocks(self.model), self._compiled, self.names)
 
@@ -176,7 +177,7 @@ class Recursion:
             return
         if self.form.has_covariance:
             self.form.settle(self.model)
-            while (dependent := rewhitening.first_dependent(self.gram(names))) is not None:
+            for dependent in reversed(rewhitening.dependent(self.gram(names))):
                 self.remove(dependent)
         old, before, after = self.model, self.gram(self.names), self.gram(names)
         self._rearrange(names, self.capacity, self.outputs)
@@ -187,14 +188,7 @@ class Recursion:
 
     def gram(self, names: tuple[Feature, ...]) -> Matrix:
         """The dictionary's kernel matrix when the features are these."""
-        return self.effective_kernel(len(names))(self._points_under(names), features=names)
-
-    def _points_under(self, names: tuple[Feature, ...]) -> Matrix:
-        """The dictionary, one row a point, when the features are these."""
-        points = np.zeros((self.size, len(names)))
-        for r, name in enumerate(self.names):
-            points[:, names.index(name)] = self.model.points[r, : self.size]
-        return points
+        return self.effective_kernel(len(names))(reading.arranged(self.names, self.point_matrix, names), features=names)
 
     # One sample ------------------------------------------------------------------------------------------------------
 
@@ -207,14 +201,17 @@ class Recursion:
         if stream.LEARNED <= status <= stream.JOINED:
             return
         if status == stream.NO_ROOM:
+            arrays = self.model, self._compiled, self.names
             self.reserve()
             status = self._learn_one(self._table)
+            if status < 0:
+                self._use(*arrays)
         if status < 0:
-            self._intake.refuse(x, targets, weight, status)
+            self.refuse(x, targets, weight, status)
         if status == stream.FULL:
             self.shrink()
         elif status == stream.CROWDED:
-            self._prepare_blocks()
+            self.prepare_blocks()
             pruning.tend(self._table)
 
     def _learn_new(self, x: Mapping[Feature, Any], targets: Sequence[float], weight: float) -> None:
@@ -233,6 +230,10 @@ class Recursion:
                 self.__setstate__(before)
             raise
 
+    def refuse(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any, status: int) -> NoReturn:
+        """Raise the error that a negative status stands for."""
+        self._intake.refuse(x, targets, weight, status)
+
     def check(self, x: Mapping[Feature, Any], weight: Any = 1.0) -> None:
         """Raise the error that learning this sample would raise."""
         reading.noise(weight)
@@ -241,7 +242,7 @@ class Recursion:
     def shrink(self) -> int:
         """Drop one point, in the exact form the oldest; return its place."""
         if self.form.has_covariance:
-            self._prepare_blocks()
+            self.prepare_blocks()
         return int(self.form.core.shrink(self._table))
 
     def remove(self, index: int) -> None:
@@ -256,23 +257,32 @@ class Recursion:
 
     def predict(self, x: Mapping[Feature, Any]) -> float:
         """The mean of the first output; `means` holds all of them."""
-        model = self.model if self._intake.load_features(x) else self._wider_model(x)
-        mean = stream.predict(model.table)
-        if mean != mean:
-            self._intake.refuse(x, (), 1.0, stream.BAD_SIMILARITY)
-        if model is not self.model:
-            self.model.means[:] = model.means
-        return mean
+        with self.reading:
+            model = self.model if self._intake.load_features(x) else widening.present(self, x)
+            mean = stream.predict(model.table)
+            if mean - mean != 0.0:  # NaN or infinite
+                self.refuse(x, (), 1.0, stream.BAD_SIMILARITY)
+            if model is not self.model:
+                self.model.means[:] = model.means
+            return mean
 
     def predict_variance(self, x: Mapping[Feature, Any]) -> tuple[float, float, float]:
         """The mean of the first output, the residual δ and z'Pz; `means` holds the means of all outputs."""
-        model = self.model if self._intake.load_features(x) else self._wider_model(x)
-        mean, residual, unlearned = stream.predict_variance(model.table)
-        if mean != mean:
-            self._intake.refuse(x, (), 1.0, stream.BAD_SIMILARITY)
-        if model is not self.model:
-            self.model.means[:] = model.means
-        return mean, residual, unlearned
+        with self.reading:
+            model = self.model if self._intake.load_features(x) else widening.present(self, x)
+            mean, residual, unlearned = stream.predict_variance(model.table)
+            if mean - mean != 0.0:
+                self.refuse(x, (), 1.0, stream.BAD_SIMILARITY)
+            if model is not self.model:
+                self.model.means[:] = model.means
+            return mean, residual, unlearned
+
+    def predict_all(self, x: Mapping[Feature, Any]) -> list[float]:
+        """The means of all outputs."""
+        with self.reading:
+            self.predict(x)
+            means: list[float] = self.means.tolist()
+            return means
 
     @property
     def means(self) -> Vector:
@@ -283,51 +293,38 @@ class Recursion:
         """Bring a sample into the inputs for a prediction; False where it has features that are new."""
         return self._intake.load_features(x)
 
-    def _wider_model(self, x: Mapping[Feature, Any]) -> Model:
-        """A model that knows all features of x, with the sample in its inputs; this one's state stays as it is."""
-        key = tuple(x)
-        wider = self._wider.get(key)
-        if wider is None:
-            if len(self._wider) >= MOST_WIDER:
-                self._wider.clear()
-            wider = self._wider[key] = self._widened(self.merged(x))
-        return wider.present(x)
-
-    def _widened(self, names: tuple[Feature, ...]) -> Wider:
-        return RewhitenedCopy(self, names) if self.is_changed_by(names) else Widened(self, names)
-
     # Many samples ----------------------------------------------------------------------------------------------------
 
     def learn_many(
         self, names: tuple[Feature, ...], rows: Matrix, targets: Matrix, weights: Vector | None = None
     ) -> tuple[Matrix, Vector, Vector]:
-        """Learn samples in order, exactly as one after the other.
+        """`predict_learn_many` with the errors instead of the predictions."""
+        means, relative_variances, sizes = self.predict_learn_many(names, rows, targets, weights)
+        return targets - means, relative_variances, sizes
 
-        Returns the errors made before each sample was learned, its relative variance u then, and the sizes after each.
+    def predict_learn_many(
+        self, names: tuple[Feature, ...], rows: Matrix, targets: Matrix, weights: Vector | None = None
+    ) -> tuple[Matrix, Vector, Vector]:
+        """Learn samples in order, exactly as one after the other, or none of them.
+
+        Returns the predictions made before each sample was learned, its relative variance u then, and the sizes after
+        each.
         """
         if len(rows) == 1:
             self.learn(reading.sample(names, rows[0]), targets[0].tolist(), 1.0 if weights is None else weights[0])
-            return self.errors[None].copy(), np.array([self.model.relative_variance]), np.array([float(self.size)])
-        noise = reading.noises(weights, len(rows))
-        reading.check_targets(targets)
+            means = self.means[None, : self.outputs].copy()
+            return means, np.array([self.model.relative_variance]), np.array([float(self.size)])
         merged = self.names if names == self.names or self.knows(names) else self.merged(names)
         rows = reading.arranged(names, rows, merged)
         results = np.empty(targets.shape), np.empty(len(rows)), np.empty(len(rows))
         if not len(rows):
             return results
-        kernel = self.effective_kernel(len(merged))
-        kernel.check_domain(merged, rows)
-        similarities = kernel.diagonal(rows, features=merged)
-        if not np.isfinite(similarities).all() or (similarities < 0.0).any():
-            i = int(np.argmin(np.isfinite(similarities) & (similarities >= 0.0)))
-            self._intake.refuse(reading.sample(merged, rows[i]), (), 1.0, stream.BAD_SIMILARITY)
-        # A similarity may turn out to be no number in the middle of the batch: then nothing must have been learned.
-        is_safe = np.abs(rows).max(initial=0.0) <= SAFE_VALUE and not kernel.compile(merged).custom
-        before = None if is_safe else self.__getstate__()
+        noise, is_ordinary = many.screen(self, merged, rows, targets, weights)
+        before = None if is_ordinary and not self.is_changed_by(merged) else self.__getstate__()
         try:
             if merged != self.names:
                 self.adopt(merged)
-            self._learn_rows(rows, targets, noise, *results)
+            many.learn_rows(self, rows, targets, noise, is_ordinary, results)
         except Exception:
             if before is not None:
                 self.__setstate__(before)
@@ -338,69 +335,14 @@ class Recursion:
         """Whether none of these features is new."""
         return set(names) <= set(self.names)
 
-    def _learn_rows(
-        self, rows: Matrix, targets: Matrix, noise: Vector, errors: Matrix, relative_variances: Vector, sizes: Vector
-    ) -> None:
-        """Learn checked rows whose columns are the model's features."""
-        if self.is_custom:
-            for i, row in enumerate(rows):
-                self.learn(reading.sample(self.names, row), targets[i].tolist(), 1.0 / noise[i])
-                errors[i], relative_variances[i], sizes[i] = self.errors, self.model.relative_variance, self.size
-            return
-        batch = Batch.build(
-            Batch.new_numbers(),
-            samples=rows,
-            targets=np.ascontiguousarray(targets),
-            noise=noise,
-            errors=errors,
-            relative_variances=relative_variances,
-            sizes=sizes,
-        )
-        core, start, count = self.form.core, 0, len(rows)
-        while start < count:
-            if plain(core.is_calm)(self.model, count - start):
-                self._prepare_blocks()
-                start = core.learn_blocks(self._table, batch.table, start)
-                if start == count:
-                    break
-            start, status = core.learn_many(self._table, batch.table, start)
-            if status < 0:
-                self._intake.refuse(reading.sample(self.names, rows[start]), targets[start].tolist(), 1.0, status)
-            if status == stream.NO_ROOM:
-                self.reserve()
-            if status == stream.FULL:
-                self.shrink()
-
     def predict_many(self, names: tuple[Feature, ...], rows: Matrix) -> Matrix:
         """The means of all outputs for every sample."""
-        return self._predict_rows(names, rows, np.empty(0), np.empty(0))
+        return many.predict_rows(self, names, rows, np.empty(0), np.empty(0))
 
     def predict_variances(self, names: tuple[Feature, ...], rows: Matrix) -> tuple[Matrix, Vector, Vector]:
         """The means of all outputs, the residuals δ and z'Pz for every sample."""
         residuals, unlearned = np.zeros(len(rows)), np.zeros(len(rows))
-        return self._predict_rows(names, rows, residuals, unlearned), residuals, unlearned
-
-    def _predict_rows(self, names: tuple[Feature, ...], rows: Matrix, residuals: Vector, unlearned: Vector) -> Matrix:
-        """The means; where there is room for them the residuals and z'Pz too."""
-        means = np.zeros((len(rows), len(self.model.weights)))
-        # Through the factor, like one prediction: coefficients lose digits where the kernel matrix is ill conditioned.
-        if self.is_custom:
-            for t, row in enumerate(rows):
-                prediction = self.predict_variance(reading.sample(names, row))
-                means[t] = self.means
-                if len(residuals):
-                    _, residuals[t], unlearned[t] = prediction
-            return means
-        model, known = self.model, self.names
-        if not self.knows(names):
-            known = self.merged(names)
-            model = self._widened(known).refreshed()
-        rows = reading.arranged(names, rows, known)
-        self.effective_kernel(len(known)).check_domain(known, rows)
-        good = stream.predict_rows(model.table, rows, means, residuals, unlearned)
-        if good < len(rows):
-            self._intake.refuse(reading.sample(known, rows[good]), (), 1.0, stream.BAD_SIMILARITY)
-        return means
+        return many.predict_rows(self, names, rows, residuals, unlearned), residuals, unlearned
 
     # What was learned ------------------------------------------------------------------------------------------------
 
@@ -494,6 +436,7 @@ class Recursion:
         form = state.form_of(stored)
         state.check(stored, form)
         self.kernel, self.constant, self.form = stored["kernel"], stored["constant"], form
+        self.reading = threading.RLock()
         self._numbers = Model.new_numbers()
         outputs = len(stored["weights"]) - form.has_noise
         model, compiled = self._allocated(stored["names"], stored["capacity"], outputs)

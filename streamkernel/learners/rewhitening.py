@@ -7,6 +7,7 @@ function at the dictionary stays.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -19,16 +20,35 @@ from ..core.whitened import PIVOT_LIMIT
 from .storage import pack, unpack
 
 
-def first_dependent(gram: Matrix) -> int | None:
-    """The first point that is a combination of those before it, as far as rounding errors let one tell."""
-    factor = np.zeros_like(gram)
+def dependent(gram: Matrix) -> list[int]:
+    """The points that are combinations of those before them, as far as rounding errors let one tell."""
+    limit = float(np.trace(gram)) / PIVOT_LIMIT
+    if _least_pivot(gram) > limit:
+        return []
+    found = _below(gram, limit)
+    while not _least_pivot(np.delete(np.delete(gram, found, axis=0), found, axis=1)) > 0.0:
+        limit *= 2.0  # the pivots of what is left are rounding errors all the same
+        found = _below(gram, limit)
+    return found
+
+
+def _least_pivot(gram: Matrix) -> float:
+    """The least squared element on the diagonal of the Cholesky factor, 0 where there is none."""
+    with contextlib.suppress(np.linalg.LinAlgError):
+        return float(np.diagonal(np.linalg.cholesky(gram)).min(initial=math.inf)) ** 2
+    return 0.0
+
+
+def _below(gram: Matrix, limit: float) -> list[int]:
+    """The points whose pivots, among those before them that stay, are not above a limit."""
+    rest, found = gram.copy(), []
     for i in range(len(gram)):
-        row = np.linalg.solve(factor[:i, :i], gram[:i, i])
-        residual = gram[i, i] - row @ row
-        if residual <= np.trace(gram) / PIVOT_LIMIT:
-            return i
-        factor[i, :i], factor[i, i] = row, math.sqrt(residual)
-    return None
+        if rest[i, i] > limit:
+            row = rest[i, i:] / math.sqrt(rest[i, i])
+            rest[i:, i:] -= np.outer(row, row)
+        else:
+            found.append(i)
+    return found
 
 
 def rewhiten(old: Model, new: Model, gram: Matrix) -> None:
@@ -57,7 +77,7 @@ def refit(old: Model, new: Model, before: Matrix, after: Matrix) -> None:
     Requires: `before` and `after` are the kernel matrices under the two kernels.
     """
     size, lower = old.size, unpack(old.factor, old.size)
-    noise = (lower**2).sum(axis=1) - np.diagonal(before)
+    noise = np.maximum((lower**2).sum(axis=1) - np.diagonal(before), 0.0)
     targets = old.weights[:, :size] @ lower.T
     factor = np.linalg.cholesky(after + np.diag(noise))
     new.weights[:, :size] = np.linalg.solve(factor, targets.T).T

@@ -14,8 +14,9 @@ from ..core.forgetting import RULES
 from ..core.model import NO_LIMIT, Model
 from ..core.simd import LANES
 from ..core.triangular import PANEL
+from ..core.types import Matrix
 from .forms import Dictionary, Exact, Form, InputNoise
-from .storage import STATE_MATRICES, STATE_VECTORS, TRACKED_VECTORS, used_length, with_blocks
+from .storage import STATE_MATRICES, STATE_VECTORS, TARGET_VECTORS, TRACKED_VECTORS, used_length, with_blocks
 
 REPORTS = ("relative_variance",)  # of the last call, no state
 MOST_POINTS = 2**31
@@ -56,6 +57,7 @@ def describe(model: Model) -> dict[str, Any]:
         "numbers": numbers | {"forget": RULES[model.forget]},
         "points": model.points[:, :size].copy(),
         "weights": model.weights[:, :size].copy(),
+        **{name: getattr(model, name).copy() for name in TARGET_VECTORS},
         **{name: getattr(model, name)[:size].copy() for name in STATE_VECTORS if name not in TRACKED_VECTORS},
         **{name: getattr(model, name)[:used].copy() for name in STATE_MATRICES},
     } | (_tracked(model, size) if model.tracked else {})
@@ -75,7 +77,8 @@ def _untracked(size: int) -> dict[str, Any]:
 def upgraded(state: dict[str, Any]) -> dict[str, Any]:
     """A state in today's form, whichever release wrote it."""
     if "scalars" not in state:
-        return {**_untracked(len(state["similarities"])), **state}
+        missing = _no_target_vectors(state["weights"], state["form"] == InputNoise.name)
+        return {**missing, **_untracked(len(state["similarities"])), **state}
     scalars, vectors = state["scalars"], state["vectors"]
     if scalars.shape != (len(_VERSION_1_NUMBERS),) or len(vectors) != len(_VERSION_1_VECTORS):
         raise ValueError("the state's counters are not those of any release")
@@ -95,12 +98,18 @@ def upgraded(state: dict[str, Any]) -> dict[str, Any]:
         "numbers": numbers,
         "points": state["points"],
         "weights": state["weights"],
+        **_no_target_vectors(state["weights"], form is InputNoise),
         **_untracked(vectors.shape[1]),
         **dict(zip(_VERSION_1_VECTORS, vectors, strict=True)),
         "factor": state["factor"],
         "covariance": state["covariance"],
         "noise_covariance": state["second"],
     }
+
+
+def _no_target_vectors(weights: Matrix, has_noise: bool) -> dict[str, Any]:
+    """What a release that knew nothing of single targets would have stored of them."""
+    return {name: np.zeros(len(weights) - has_noise) for name in TARGET_VECTORS}
 
 
 def form_of(state: dict[str, Any]) -> Form:
@@ -127,6 +136,7 @@ def check(state: dict[str, Any], form: Form) -> None:
     expected = {
         "points": (len(state["names"]), size),
         "weights": (2 if form.has_noise else outputs, size),
+        **dict.fromkeys(TARGET_VECTORS, (1 if form.has_noise else outputs,)),
         **dict.fromkeys(STATE_VECTORS, (size,)),
         "factor": (used,),
         "covariance": (used if form.has_covariance else 0,),
@@ -147,6 +157,8 @@ def restored(state: dict[str, Any], model: Model) -> Model:
     for name, value in state["numbers"].items():
         setattr(model, name, RULES.index(value) if name == "forget" else value)
     model.points[:, :size], model.weights[:, :size] = state["points"], state["weights"]
+    for name in TARGET_VECTORS:
+        getattr(model, name)[:] = state[name]
     for name in STATE_VECTORS:
         getattr(model, name)[:size] = state[name]
     for name in STATE_MATRICES:

@@ -23,9 +23,10 @@ from .forms import Form
 
 FIRST_CAPACITY = 2 * PANEL
 
-# What is kept of a model besides its numbers: one row a point, and packed matrices.
+# What is kept of a model besides its numbers: one value a point, one value a target, and packed matrices.
 TRACKED_VECTORS = ("coefficient_variances", "inverse_diagonal")
 STATE_VECTORS = ("reciprocals", "pending", "noise_pending", *TRACKED_VECTORS, "similarities")
+TARGET_VECTORS = ("noise_sums", "squares")
 STATE_MATRICES = ("factor", "covariance", "noise_covariance")
 _WORK_VECTORS = ("projection", "gain", "cosines", "sines")
 _BLOCKS = ("block", "products", "rows", "innovations")
@@ -79,6 +80,8 @@ def allocate(
         weights=aligned(len(means), capacity),
         means=means,
         errors=aligned(outputs),
+        noise_sums=aligned(outputs),
+        squares=aligned(outputs),
         **dict(zip(rows, vectors, strict=False)),
         **_kernel_arrays(compiled, vectors[len(rows) :]),
         **_inputs(outputs, features),
@@ -111,6 +114,9 @@ def carried(old: Model, new: Model, rows: Sequence[int | None]) -> Model:
         if source is not None:
             new.points[r, :size] = old.points[source, :size]
     new.weights[:outputs, :size] = old.weights[:outputs, :size]
+    for name in TARGET_VECTORS:
+        before, after = getattr(old, name), getattr(new, name)
+        after[: len(before)] = before[: len(after)]
     for name in STATE_VECTORS:
         getattr(new, name)[:size] = getattr(old, name)[:size]
     for name in STATE_MATRICES:

@@ -3,16 +3,45 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..core.model import Model
 from ..kernels import Feature
-from . import storage
+from . import reading, storage
 from .intake import Intake
 
 if TYPE_CHECKING:
     from .recursion import Recursion
+
+
+# Lists of unknown features for which a prediction is prepared.
+MOST_KEPT = 4
+
+
+def present(model: Recursion, x: Mapping[Feature, Any]) -> Model:
+    """A model that knows all features of x, with the sample in its inputs; the given one's state stays as it is."""
+    key, kept = tuple(x), model.wider
+    if key not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        warn_of_strangers(model.names, x)
+        kept[key] = widened(model, model.merged(x))
+    return kept[key].present(x)
+
+
+def widened(model: Recursion, names: tuple[Feature, ...]) -> Wider:
+    """The model with these features, all that it knows among them."""
+    return RewhitenedCopy(model, names) if model.is_changed_by(names) else Widened(model, names)
+
+
+def warn_of_strangers(names: tuple[Feature, ...], x: Mapping[Feature, Any] | tuple[Feature, ...]) -> None:
+    """Warn where a model that has learned these features knows none of a sample's: the names are then often wrong."""
+    if names and x and not any(name in names for name in x):
+        if isinstance(x, Mapping):
+            reading.values(tuple(x), x)  # an error comes first
+        warnings.warn(f"the model knows none of the features {list(x)!r}: it has learned {list(names)!r}", stacklevel=5)
 
 
 class Wider(Protocol):

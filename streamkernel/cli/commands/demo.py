@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 import sys
 import time
 from typing import Any, NamedTuple
 
-from ..options import positive
-from ..output import OK, print_json, progress, table
-from ..plots import plot_demo
-from .warmup import compile_learners
+from ..options import finite, natural, positive
+from ..output import OK, CommandError, print_json, progress, table
+
+EXAMPLES = """\
+  streamkernel demo
+  streamkernel demo --samples 1000 --noise 0.05 --json"""
 
 OURS = "streamkernel KRLS"
 
@@ -22,9 +25,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The series, and the plot."""
     parser.add_argument("--samples", type=positive, default=3000, help="length of the stream (default %(default)s)")
     parser.add_argument(
-        "--noise", type=float, default=0.01, help="standard deviation of the noise (default %(default)s)"
+        "--noise", type=finite, default=0.01, help="standard deviation of the noise (default %(default)s)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the series (default %(default)s)")
+    parser.add_argument("--seed", type=natural, default=1, help="of the series (default %(default)s)")
     parser.add_argument(
         "--plot", default="demo.png", metavar="PNG", help="where to save the plot (default %(default)s)"
     )
@@ -34,8 +37,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Predict, then learn, every sample, with each model."""
     from ... import datasets
     from ...distributions import LEVEL
+    from ..plots import check_plot, plot_demo
+    from ..writing import check_outputs
+    from .warmup import compile_learners
 
-    samples = list(datasets.MackeyGlass(tau=17, noise=arguments.noise, seed=arguments.seed).take(arguments.samples))
+    check_outputs({"--plot": arguments.plot}, {})
+    if importlib.util.find_spec("matplotlib"):  # without it there is no plot, and a line that says so
+        check_plot(arguments.plot)
+    try:
+        stream = datasets.MackeyGlass(tau=17, noise=arguments.noise, seed=arguments.seed)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    samples = list(stream.take(arguments.samples))
     if sys.stderr.isatty():
         print("compiling (a few seconds the first time; 'streamkernel warmup' does it ahead) ...", file=sys.stderr)
     compile_learners()

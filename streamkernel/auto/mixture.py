@@ -1,0 +1,82 @@
+"""The experts of one tuning, mixed: rows of encoded numbers in, moments of the target out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.types import Vector
+from ..ensembles.weighting import OUTLIER_SQUARE, SMALLEST_VARIANCE, Weighting
+from ..learners.bank import Bank
+from .tuning import Tuning
+
+# Experts are weighed by their squared errors in units of the mixture's own, a mean over about 30 samples. In units of
+# each expert's variance, one that forgets fast would win where the noise changes, as only it knows the noise.
+DISCOUNT, SHARE, SQUARE_RATE = 0.99, 0.001, 0.03
+# After this many removals from a full dictionary it becomes choosier.
+MOST_REMOVALS = 20
+# Of a target in the units of the tuning; beyond it squares come close to overflow.
+LARGEST_TARGET = 1e140
+
+
+def new_weighting(count: int) -> Weighting:
+    """Equal weights of so many experts."""
+    return Weighting("bma", count, DISCOUNT, SHARE, 2.0)
+
+
+class Mixture:
+    """Experts over shared dictionaries, in the units of a tuning.
+
+    Parameters
+    ----------
+    tuning
+        Units and kernel.
+    bank
+        The experts.
+    weighting
+        How they are weighed.
+    square
+        The mean square of the mixture's recent errors, in the tuning's units. None is the first expert's noise.
+
+    """
+
+    def __init__(self, tuning: Tuning, bank: Bank, weighting: Weighting, square: float | None = None) -> None:
+        self.tuning, self.bank, self.weighting = tuning, bank, weighting
+        self.square = bank.experts[0].noise_variance if square is None else square
+        self._seen: tuple[bytes, Vector, Vector, Vector] | None = None
+
+    def _moments(self, row: Vector) -> tuple[Vector, Vector, Vector]:
+        """The scaled sample and the experts' means and variances; the last are remembered, as it is learned next."""
+        key, seen = row.tobytes(), self._seen  # threads that predict exchange it
+        if seen is None or seen[0] != key:
+            scaled = self.tuning.scaling.transform(row)
+            means, variances = self.bank.moments_of_row(scaled)
+            seen = self._seen = key, scaled, means, np.maximum(variances, SMALLEST_VARIANCE)
+        return seen[1:]
+
+    def predict(self, row: Vector) -> tuple[float, float]:
+        """Mean and variance of the target, in its own units."""
+        _, means, variances = self._moments(row)
+        weights, tuning = self.weighting.weights, self.tuning
+        mean = float(weights @ means)
+        variance = float(weights @ (variances + (means - mean) ** 2))
+        return tuning.center + tuning.unit * mean, max(tuning.unit**2 * variance, SMALLEST_VARIANCE)
+
+    def scaled(self, y: float) -> float:
+        """A target in the tuning's units, or an error where it cannot be learned in them."""
+        target = (y - self.tuning.center) / self.tuning.unit
+        if not abs(target) <= LARGEST_TARGET:
+            raise ValueError(f"target y is {y!r}, too far from those before for its square; rescale the target")
+        return target
+
+    def learn(self, row: Vector, y: float, w: float) -> None:
+        """Weigh the experts by their predictions of the sample, then let them learn it."""
+        scaled, means, _ = self._moments(row)
+        target = self.scaled(y)
+        losses = (target - means) ** 2
+        mixed = float(self.weighting.weights @ means)
+        self.square += SQUARE_RATE * ((target - mixed) ** 2 - self.square)
+        unit = max(self.square, SMALLEST_VARIANCE)
+        self.weighting.update(-0.5 * np.minimum(losses / unit, OUTLIER_SQUARE), losses)
+        if self.bank.learn_row(scaled, target, w):
+            self.bank.relax(MOST_REMOVALS)
+        self._seen = None

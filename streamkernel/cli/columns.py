@@ -1,0 +1,218 @@
+"""From the cells of a row to a sample: numbers, words, dates and gaps, or what is wrong with a cell.
+
+What a column holds is what its first cell that is not empty holds. A word in a column of numbers is an error, not a
+new word: nothing is silently another thing than the rows before.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import numbers
+import operator
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from .tables import BadRow
+
+# Cells, in lower case, that say that there is no value.
+GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "<na>", "null", "none", "-nan"))
+
+# Larger numbers are errors of whoever wrote them, and their squares overflow.
+LARGEST = 1e100
+
+NUMBER, WORD, DATE = "number", "word", "date"
+MOST_SHOWN = 60
+
+Sample = dict[Hashable, Any]
+
+
+class BadCell(ValueError):
+    """A cell that cannot be used; its message names column and value."""
+
+
+class Columns:
+    """Which cells are the features and which the target, and what they hold.
+
+    Parameters
+    ----------
+    names
+        The columns of the table.
+    target
+        The column to predict, None if there is none in this table.
+    features
+        The columns to predict from.
+    kinds
+        What the columns hold, as far as it is known; it is filled in.
+    numbers_only
+        Whether the model takes numbers alone.
+    labels
+        Whether the target is a class.
+    point
+        The decimal point of the numbers.
+
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        target: str | None,
+        features: Sequence[str],
+        kinds: dict[str, str],
+        numbers_only: bool,
+        labels: bool = False,
+        point: str = ".",
+    ) -> None:
+        self.features = list(features)
+        self.target = target
+        self.kinds = kinds
+        self._numbers_only, self._labels, self._point = numbers_only, labels, point
+        places = [names.index(name) for name in self.features]
+        self._target = None if target is None else names.index(target)
+        self._pick = _picker(places)
+        self._learns_numbers = self._target is not None and not labels
+        self._pick_numbers = _picker([*places, self._target] if self._learns_numbers else places)
+        self._settled = numbers_only
+
+    def read(self, row: list[Any] | BadRow) -> tuple[Sample, Any]:
+        """The sample and its target, None where the row has none; a `BadCell` says what is wrong."""
+        if isinstance(row, BadRow):
+            raise BadCell(row.message)
+        if self._settled and self._point == ".":  # numbers alone, at once
+            try:
+                cells = self._pick_numbers(row)
+                values = [*map(float, cells)]
+                if math.hypot(*values) <= LARGEST and not _is_odd(cells):
+                    y = values.pop() if self._learns_numbers else self._read_target(row)
+                    return dict(zip(self.features, values)), y
+            except (TypeError, ValueError):
+                pass  # what is wrong is found below
+        x: Sample = {name: self._value(name, cell) for name, cell in zip(self.features, self._pick(row))}
+        y = self._read_target(row)
+        if not self._settled:
+            self._settle(x)
+        return x, y
+
+    def _settle(self, x: Sample) -> None:
+        """Remember what the columns hold, when the row is known to be good."""
+        for name, value in x.items():
+            if value is not None and name not in self.kinds:
+                self.kinds[str(name)] = _kind(value)
+        self._settled = all(self.kinds.get(name) == NUMBER for name in self.features)
+
+    def _read_target(self, row: list[Any]) -> Any:
+        if self._target is None:
+            return None
+        cell = row[self._target]
+        if is_gap(cell):
+            return None
+        if self._labels:
+            return str(cell).strip()
+        value = as_number(cell, self._point)
+        if value is None:
+            raise BadCell(f"column {self.target!r}, the target, is {shown(cell)}, not a number")
+        if not abs(value) <= LARGEST:
+            raise BadCell(f"column {self.target!r}, the target, is {shown(cell)}: every value must be finite")
+        return value
+
+    def _value(self, name: str, cell: Any) -> Any:
+        """A number, a word, a date, or None for a gap."""
+        if is_gap(cell):
+            if self._numbers_only:
+                raise BadCell(f"column {name!r} is {shown(cell)}, a gap, which only --model auto takes")
+            return None
+        known = NUMBER if self._numbers_only else self.kinds.get(name)
+        if known == WORD:
+            return str(cell).strip()
+        value = as_number(cell, self._point) if known != DATE else None
+        if value is not None:
+            if not abs(value) <= LARGEST:
+                raise BadCell(f"column {name!r} is {shown(cell)}: numbers up to {LARGEST:g} are taken")
+            return value
+        if known == NUMBER:
+            raise BadCell(f"column {name!r} is {shown(cell)}, not a number{self._advice(name, cell)}")
+        if isinstance(cell, datetime.date):
+            return cell
+        if isinstance(cell, str) and known != DATE:
+            return cell.strip()
+        raise BadCell(f"column {name!r} is {shown(cell)}, which is not a number, a word or a date")
+
+    def _advice(self, name: str, cell: Any) -> str:
+        if isinstance(cell, str) and as_number(cell, ",") is not None:
+            return "; for decimal commas give --decimal ,"
+        if self._numbers_only:
+            return "; choose columns with --features, or --model auto, which takes words"
+        return f"; if they are names, give --words {name}"
+
+
+def is_gap(cell: Any) -> bool:
+    """Whether a cell says that there is no value.
+
+    Examples
+    --------
+
+    >>> from streamkernel.cli.columns import is_gap
+    >>> [is_gap(cell) for cell in ("", " NA ", "NaN", None, "0", "red")]
+    [True, True, True, True, False, False]
+
+    """
+    if isinstance(cell, str):
+        return len(cell) < 8 and cell.strip().lower() in GAPS
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def as_number(cell: Any, point: str = ".") -> float | None:
+    """The number that a cell holds, if it is one.
+
+    Examples
+    --------
+
+    >>> from streamkernel.cli.columns import as_number
+    >>> [as_number("1.5"), as_number("1,5"), as_number("1,5", ","), as_number("1_5"), as_number("red")]
+    [1.5, None, 1.5, None, None]
+
+    """
+    if isinstance(cell, str):
+        if _is_odd((cell,)):
+            return None
+        if point != ".":
+            if "." in cell:
+                return None
+            cell = cell.replace(point, ".")
+    elif not isinstance(cell, numbers.Real | decimal.Decimal):
+        return None
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return None
+
+
+def _is_odd(cells: Sequence[Any]) -> bool:
+    """Whether Python may read a number where nobody meant one: 1_000, or digits of other scripts."""
+    try:
+        text = "".join(cells)
+    except TypeError:  # numbers already
+        text = "".join(cell for cell in cells if isinstance(cell, str))
+    return "_" in text or not text.isascii()
+
+
+def _picker(places: Sequence[Any]) -> Callable[[list[Any]], Sequence[Any]]:
+    """A fast function from the cells of a row to those at these places."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return (lambda cells: (cells[places[0]],)) if places else lambda cells: ()
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, float):
+        return NUMBER
+    return WORD if isinstance(value, str) else DATE
+
+
+def shown(cell: Any) -> str:
+    """A cell in a message, cut where it is long."""
+    text = repr(cell)
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."

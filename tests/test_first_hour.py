@@ -1,0 +1,119 @@
+"""What a new user does first: defaults that serve, targets in any unit, tables of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from river import evaluate, metrics, preprocessing
+
+import streamkernel
+from streamkernel import KRLS, batch, datasets, kernels
+
+
+def standardized(stream: Any, n: int) -> tuple[Any, Any]:
+    X, y = stream.arrays(n)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+# A bounded dictionary ------------------------------------------------------------------------------------------------
+
+
+def test_a_bounded_dictionary_has_a_ridge_unless_it_is_told_otherwise() -> None:
+    assert KRLS(max_size=50).ridge == 1e-3
+    assert KRLS().ridge == KRLS(max_size=50, ridge=0.0).ridge == 0.0
+    assert KRLS(max_size=50).clone().ridge == 1e-3
+
+    def error(**arguments: Any) -> float:
+        model = preprocessing.StandardScaler() | KRLS(max_size=50, **arguments)
+        rows = datasets.Friedman1(noise=1.0, seed=5).take(1500)
+        return float(evaluate.progressive_val_score(rows, model, metrics.RMSE()).get())
+
+    assert error() < 0.9 * error(ridge=0.0)
+
+
+# Batch estimators ----------------------------------------------------------------------------------------------------
+
+UNIT_FREE = [batch.KernelRidge(), batch.HKRR(), batch.LOOHKRR(), batch.FLKLRegressor(ridge=0.1, penalty=0.1)]
+
+
+@pytest.mark.parametrize("model", UNIT_FREE, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(("level", "unit"), [(0.0, 300.0), (5000.0, 1.0), (-2e4, 1e-2)])
+def test_the_unit_of_the_target_does_not_matter(model: Any, level: float, unit: float) -> None:
+    X, y = standardized(datasets.MexicanHat(noise=0.2, seed=7), 80)
+    plain = model.fit(X, y).predict(X)
+    assert np.mean((plain - y) ** 2) < np.var(y)
+    np.testing.assert_allclose(model.fit(X, level + unit * y).predict(X), level + unit * plain, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [batch.HKRR, batch.LOOHKRR])
+def test_a_heteroscedastic_stream_predicts_what_the_batch_predicts(kind: Any) -> None:
+    X, y = standardized(datasets.MexicanHat(noise=0.2, seed=7), 80)
+    y = 100.0 + 10.0 * y
+    model = kind().fit(X, y)
+    stream = model.to_stream(threshold=0.0)
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+    mean, deviation = model.predict(X, return_std=True)
+    predicted = [stream.predict_one(x, with_dist=True) for x in rows]
+    np.testing.assert_allclose([p.mu for p in predicted], mean, atol=1e-6 * np.std(y))
+    assert ((deviation < [p.sigma for p in predicted]) & ([p.sigma for p in predicted] < 1.6 * deviation)).all()
+    for x, target in zip(rows, y.tolist(), strict=True):
+        stream.learn_one(x, target)
+    again = [stream.predict_one(x) for x in rows]
+    assert np.mean((again - y) ** 2) < np.mean((mean - y) ** 2)
+    assert np.mean((again - mean) ** 2) < 0.1 * np.var(y)
+
+
+def test_kernel_ridge_finds_its_width_and_ridge() -> None:
+    for scale in (1e-3, 1.0, 50.0):
+        X, y = standardized(datasets.Friedman1(noise=1.0, seed=7), 400)
+        model = batch.KernelRidge().fit(scale * X[:200], 200.0 + 50.0 * y[:200])
+        assert model.score(scale * X[200:], 200.0 + 50.0 * y[200:]) > 0.75
+    given = batch.KernelRidge(kernels.RBF(2.0), ridge=0.3).fit(X, y)
+    assert (given.kernel_, given.ridge_) == (kernels.RBF(2.0), 0.3)
+    assert batch.KernelRidge(kernels.RBF(2.0)).fit(X, y).kernel_ == kernels.RBF(2.0)
+    assert batch.KernelRidge(ridge=0.3).fit(X, y).ridge_ == 0.3
+
+
+def test_the_chosen_ridge_has_the_least_leave_one_out_error() -> None:
+    X, y = standardized(datasets.Friedman1(noise=1.0, seed=7), 60)
+    kernel = kernels.RBF(3.0)
+    chosen = batch.KernelRidge(kernel).fit(X, y).ridge_
+
+    def error(ridge: float) -> float:
+        return float(np.mean(batch.KernelRidge(kernel, ridge=ridge).fit(X, y).leave_one_out_residuals_ ** 2))
+
+    assert error(chosen) <= 1.02 * min(error(ridge) for ridge in np.logspace(-6, 2, 30))
+
+
+@pytest.mark.parametrize("method", ["krr", "ckaar"])
+@pytest.mark.parametrize("arguments", [{}, {"kernel": kernels.RBF(3.0), "ridge": 0.2}, {"bias": True}])
+def test_weights_are_repetitions(method: Any, arguments: Any) -> None:
+    X, y = standardized(datasets.Friedman1(noise=1.0, seed=7), 50)
+    counts = np.arange(50) % 4
+    weighted = batch.KernelRidge(method=method, **arguments).fit(X, y, sample_weight=counts)
+    repeated = batch.KernelRidge(method=method, **arguments).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-6)
+    if "kernel" in arguments:
+        stream = weighted.to_stream()
+        np.testing.assert_allclose([stream.predict_one(dict(enumerate(x))) for x in X], weighted.predict(X), rtol=1e-6)
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        batch.KernelRidge().fit(X, y, sample_weight=np.zeros(50))
+
+
+def test_a_weighted_left_out_sample_is_left_out_whole() -> None:
+    X, y = standardized(datasets.Friedman1(noise=1.0, seed=7), 20)
+    weights = 0.5 + np.arange(20) % 3
+    model = batch.KernelRidge(kernels.RBF(3.0), method="ckaar", ridge=0.2).fit(X, y, sample_weight=weights)
+    for i in (0, 5, 19):
+        rest = np.arange(20) != i
+        without = batch.KernelRidge(kernels.RBF(3.0), method="ckaar", ridge=0.2).fit(X[rest], y[rest], weights[rest])
+        assert y[i] - without.predict(X[i : i + 1])[0] == pytest.approx(model.leave_one_out_residuals_[i])
+
+
+@pytest.mark.parametrize("kind", [batch.HKRR, batch.LOOHKRR, batch.KernelRidge])
+def test_former_names_are_understood(kind: Any) -> None:
+    with pytest.warns(DeprecationWarning, match="'ridge_noise' is called 'noise_ridge' now"):
+        assert kind(ridge_noise=0.5).noise_ridge == 0.5
+    assert streamkernel.KRLS(ridge=0.5).ridge == 0.5
