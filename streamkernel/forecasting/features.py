@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ..calendars import calendar, moment
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from ..learners import reading
 
-DAY, WEEK, YEAR = 86_400.0, 7.0, 365.25
-WEEKEND = 5
 # Words of one feature that get a column of their own; further ones share one.
 MOST_WORDS = 30
 
@@ -49,7 +48,7 @@ class FeatureColumns:
             if isinstance(value, datetime.date):
                 name = str(feature)
                 self._dates += [] if name in self._dates else [name]
-                self._last[name] = [*self._last.get(name, [])[-1:], _moment(value)]
+                self._last[name] = [*self._last.get(name, [])[-1:], moment(value)]
         return self._row(cells)
 
     def read_many(self, xs: Iterable[Mapping[Feature, Any]] | None, horizon: int) -> Matrix:
@@ -80,7 +79,7 @@ class FeatureColumns:
         for feature, value in sorted(x.items(), key=lambda pair: str(pair[0])):
             name = str(feature)
             if isinstance(value, datetime.date):
-                found |= {f"{name} {part}": number for part, number in _calendar(value).items()}
+                found |= {f"{name} {part}": number for part, number in calendar(value).items()}
             elif value is None or (isinstance(value, numbers.Real) and math.isnan(float(value))):
                 found[name] = math.nan
             elif isinstance(value, str):
@@ -115,23 +114,3 @@ class FeatureColumns:
         self._last = {
             name: [datetime.datetime.fromisoformat(moment) for moment in known] for name, known in last.items()
         }
-
-
-def _moment(value: datetime.date) -> datetime.datetime:
-    if isinstance(value, datetime.datetime):
-        return value
-    return datetime.datetime(value.year, value.month, value.day)
-
-
-def _calendar(value: datetime.date) -> dict[str, float]:
-    """Where a date stands in the day, the week and the year."""
-    moment = _moment(value)
-    of_day = (moment - moment.replace(hour=0, minute=0, second=0, microsecond=0)).total_seconds() / DAY
-    phases = {"week": (moment.weekday() + of_day) / WEEK, "year": (moment.timetuple().tm_yday - 1 + of_day) / YEAR}
-    if isinstance(value, datetime.datetime):
-        phases["day"] = of_day
-    found = {"weekend": float(moment.weekday() >= WEEKEND)}
-    for name, phase in phases.items():
-        found[f"{name} sine"] = math.sin(2.0 * math.pi * phase)
-        found[f"{name} cosine"] = math.cos(2.0 * math.pi * phase)
-    return found
