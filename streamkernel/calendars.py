@@ -35,8 +35,8 @@ def calendar(value: datetime.date) -> dict[str, float]:
     >>> import datetime
     >>> from streamkernel.calendars import calendar
     >>> found = calendar(datetime.datetime(2024, 1, 6, 6))
-    >>> found["weekend"], round(found["day sine"], 6), round(found["week cosine"], 6)
-    (1.0, 1.0, -0.433884)
+    >>> found["weekend"], round(found["day sine"], 6), round(found["week sine"], 6)
+    (1.0, 1.0, -1.0)
     >>> sorted(calendar(datetime.date(2024, 1, 6)))
     ['week cosine', 'week sine', 'weekend', 'year cosine', 'year sine']
 

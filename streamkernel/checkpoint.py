@@ -22,6 +22,7 @@ import numpy as np
 
 from . import display, kernels, rivers
 from .checks import constructor_arguments
+from .deprecation import renamed_parameters
 
 MAGIC = b"SKM\x00"
 VERSION = 2
@@ -286,6 +287,7 @@ def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
         importlib.import_module(f".{package._STORED[name]}", __package__)
     if name not in Checkpointed._registry:
         raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
-    model = Checkpointed._registry[name](**_decode(parameters, arrays, functions))
+    kind = Checkpointed._registry[name]
+    model = kind(**renamed_parameters(kind, _decode(parameters, arrays, functions)))
     model._set_state(_decode(state, arrays, functions))
     return model
