@@ -17,6 +17,7 @@ from streamkernel import AdaptiveConformal, AutoKernelForecaster, KernelForecast
 from streamkernel.forecasting import autoregression, report
 from streamkernel.forecasting.autoregression import Autoregressions, Model, difference, lag_priors
 from streamkernel.forecasting.calibration import Calibration
+from streamkernel.forecasting.features import going_on
 from streamkernel.forecasting.mixing import Record, bands
 from streamkernel.forecasting.smoothing import FAMILIES, Smoothing, first_state
 from streamkernel.forecasting.structure import find_seasons, needs_log
@@ -60,6 +61,21 @@ def test_two_seasons() -> None:
     t = np.arange(56 * 7)
     values = day[t % 8] + week[t % 56] + 0.05 * random.standard_normal(len(t))
     assert 56 in find_seasons(values)
+
+
+def test_a_slow_season_under_noise() -> None:
+    """Of weekly values, a year: single changes are noise, averages over a month are not."""
+    random, t = np.random.default_rng(0), np.arange(600)
+    phase = 2.0 * np.pi * t / 52.18
+    values = 1.2 * np.cos(phase) + 0.5 * np.cos(2.0 * phase + 1.0) + 0.5 * random.standard_normal(600)
+    assert find_seasons(values) == (52,)
+
+
+def test_a_season_is_not_taken_for_its_double() -> None:
+    """Their squares are compared at the same values: the first years of this one are harder to predict."""
+    random, t = np.random.default_rng(3), np.arange(72)
+    values = np.cos(2.0 * np.pi * t / 12.0) + np.where(t < 36, 0.35, 0.1) * random.standard_normal(72)
+    assert find_seasons(values) == (12,)
 
 
 def test_the_logarithm_where_the_spread_grows() -> None:
@@ -138,6 +154,17 @@ def test_the_better_expert_gets_the_weight_in_its_band() -> None:
     assert weights[0, 0] > 0.99 and weights[1, 7] > 0.99
     np.testing.assert_allclose(weights.sum(axis=0), 1.0)
     assert bands(8).tolist() == [0, 1, 1, 2, 2, 2, 2, 3]
+
+
+def test_few_trials_leave_the_weights_equal() -> None:
+    """A season ahead a short series has few trials that do not overlap; without noise one is enough."""
+    errors = np.array([[1.0] * 8, [0.5] * 8])
+    few, many, exact = Record(2, 8), Record(2, 8), Record(2, 8, exact=True)
+    for record, trials in ((few, 2), (many, 200), (exact, 2)):
+        for _ in range(trials):
+            record.update(np.arange(8), errors)
+    assert few.weights()[1, 7] < 0.6 < few.weights()[1, 0] < many.weights()[1, 7]
+    assert exact.weights()[1, 7] > few.weights()[1, 0]
 
 
 def test_calibration_holds_for_any_distribution() -> None:
@@ -280,6 +307,24 @@ def test_dates_go_on_by_themselves() -> None:
     assert [value > 6.0 for value in forecast] == weekend
 
 
+def test_months_go_on_by_the_calendar() -> None:
+    first, second = datetime.date(2023, 10, 31), datetime.date(2023, 12, 31)
+    assert [moment.date().isoformat() for moment in going_on(first, second, 2)] == ["2024-02-29", "2024-04-30"]
+    noon = datetime.datetime(2024, 1, 1, 12)
+    assert going_on(noon, noon + datetime.timedelta(hours=1), 1) == [noon + datetime.timedelta(hours=2)]
+
+
+def test_names_with_spaces_and_dates_that_are_absent() -> None:
+    model = AutoKernelForecaster()
+    for i in range(60):
+        day = None if i == 30 else datetime.date(2024, 1, 1) + datetime.timedelta(days=i)
+        model.learn_one(float(i % 7), {"the day": day})
+    assert len(model.forecast(7)) == 7
+    model.learn_one(1.0, {"the day": datetime.date(2024, 3, 1), "wind speed": 2.0, "kind of day": "dull"})
+    with pytest.raises(ValueError, match=r"the features 'kind of day', 'wind speed'$"):
+        model.forecast(2)
+
+
 # Chaos ----------------------------------------------------------------------------------------------------------------
 
 
@@ -349,6 +394,18 @@ def test_bad_input_changes_nothing() -> None:
             AutoKernelForecaster(**options)  # type: ignore[arg-type]
 
 
+def test_a_long_series_is_learned_in_bounded_memory() -> None:
+    """What is kept of it does not grow; a hundred thousand values are learned by `bench.forecast_long`."""
+    random, t = np.random.default_rng(9), np.arange(7000)
+    values = (10.0 + np.sin(2.0 * np.pi * t / 24.0) + 0.1 * random.standard_normal(len(t))).tolist()
+    model = learned(values[:6200], season=24)
+    size = len(model.to_bytes())
+    for value in values[6200:-24]:
+        model.learn_one(value)
+    assert len(model.to_bytes()) < 1.5 * size
+    assert np.abs(np.array(model.forecast(24)) - values[-24:]).mean() < 0.15
+
+
 def test_plot() -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot")
     pyplot.switch_backend("Agg")
@@ -401,8 +458,23 @@ def test_an_empty_line_is_a_gap() -> None:
     assert past.values[0] == 1.0 and math.isnan(past.values[1]) and past.values[2] == 3.0
     with pytest.raises(ValueError, match="row 2: column 'y' is 'x'"):
         report.past_of([{"y": "1"}, {"y": "x"}], "y", [])
+    with pytest.raises(ValueError, match="row 1: column 'y' is 'inf'; leave the cell of a gap empty"):
+        report.past_of([{"y": "inf"}], "y", [])
     with pytest.raises(ValueError, match="no values"):
         report.forecast_series(report.Past([], [], []))
+    gaps = report.past_of([{"y": cell} for cell in ("NaN", "NA", " null", None, math.nan, "1")], "y", [])
+    assert [math.isnan(value) for value in gaps.values] == [True] * 5 + [False]
+
+
+@pytest.mark.parametrize("cell", ["2024-01-{}", "2024-01-{}T06:00:00"])
+def test_dates_of_a_file_need_no_rows_of_the_future(cell: str) -> None:
+    rows = [{"y": str(t % 7), "when": cell.format(f"{1 + t:02}")} for t in range(28)]
+    past = report.past_of(rows, "y", ["when"])
+    outcome = report.forecast_series(past, horizon=2, backtests=0)
+    assert [step["time"] for step in outcome.steps] == [cell.format("29"), cell.format("30")]
+    rows = [row | {"u": "1"} for row in rows]
+    with pytest.raises(ValueError, match="with features other than dates, rows with an empty cell"):
+        report.forecast_series(report.past_of(rows, "y", ["when", "u"]))
 
 
 def test_rows_without_a_value_are_the_future() -> None:

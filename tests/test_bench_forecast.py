@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from reference import JIT
 
-from bench import forecast, forecast_rivals
+from bench import forecast, forecast_chaos, forecast_rivals
 from bench.forecast_rivals import Forecasts
 from bench.forecast_series import DESIGN, HELD_OUT, SERIES, Series, origins, scale
 
@@ -46,3 +46,13 @@ def test_quick(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> 
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 2 * 4 and all(float(row["MASE"]) > 0.0 for row in rows)
     assert forecast.main(["--quick", "--only", "auto", "--json", "--out", str(tmp_path)]) == 0
+
+
+@pytest.mark.skipif(not JIT, reason="too slow without numba")
+def test_chaos_quick(tmp_path: Path) -> None:
+    assert forecast_chaos.main(["--quick", "--out", str(tmp_path)]) == 0
+    with (tmp_path / "forecast_chaos.csv").open() as file:
+        glass, henon = csv.DictReader(file)
+    assert float(glass["NMSE, next"]) < 1e-6 and float(henon["NMSE, next"]) < 1e-7
+    assert float(glass["RMSE, 200"]) < 0.1
+    assert max(float(row["beyond range"]) for row in (glass, henon)) < 0.5

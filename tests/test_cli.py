@@ -212,9 +212,16 @@ def test_forecast_fails_in_one_line(series_csv, capsys):
     ):
         assert cli.main(["forecast", str(series_csv), *options]) == 2
         assert message in capsys.readouterr().err
-    series_csv.write_text("y\n" + "1.0\n" * 30 + "nan\n" + "1.0\n" * 30)
+    series_csv.write_text("y\n" + "1.0\n" * 30 + "inf\n" + "1.0\n" * 30)
     assert cli.main(["forecast", str(series_csv), "--column", "y"]) == 2
-    assert "nan" in capsys.readouterr().err
+    assert "row 31: column 'y' is 'inf'" in capsys.readouterr().err
+
+
+def test_forecast_says_how_many_gaps(series_csv, capsys):
+    series_csv.write_text("y\n" + "1.0\n" * 30 + "nan\nNA\n" + "1.0\n" * 30)
+    assert run_json(capsys, "forecast", str(series_csv), "--column", "y")["gaps"] == 2
+    assert cli.main(["forecast", str(series_csv), "--column", "y"]) == 0
+    assert "62 values, of which 2 gaps; season none." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("alphabet", ["bpsk", "qpsk"])
@@ -227,8 +234,18 @@ def test_equalize(alphabet, capsys):
     assert "bit_error_rate" in capsys.readouterr().out
 
 
+def test_equalize_learns_the_channel_by_default(capsys):
+    options = ["equalize", "--alphabet", "qpsk", "--taps", "1,0.4-0.3j", "--noise", "0.4", "--symbols", "3000"]
+    rates = [run_json(capsys, *options, *more)["symbol_error_rate"] for more in ([], ["--model", "krls"])]
+    assert rates[0] < 0.5 * rates[1]
+
+
 def test_equalize_fails_in_one_line(capsys):
-    for options, message in ((["--taps", "a,b"], "'a'"), (["--delay", "-1"], "delay"), (["--noise", "-1"], "noise")):
+    for options, message in (
+        (["--taps", "a,b"], "--taps must be numbers"),
+        (["--delay", "-1"], "delay"),
+        (["--noise", "-1"], "noise"),
+    ):
         assert cli.main(["equalize", *options]) == 2
         assert message in capsys.readouterr().err
 

@@ -216,6 +216,26 @@ def test_the_aggregating_algorithm_keeps_its_promise(target: Any, seed: int) -> 
         assert ours <= theirs.min() + 2.0 * math.log(len(models)) + 1e-9
 
 
+@pytest.mark.parametrize("target", [smooth, alternating, best_hurts])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_aggregating_algorithm_keeps_its_promise_while_the_range_grows(target: Any, seed: int) -> None:
+    models = [KRLS(kernels.RBF(width), 1e-2, 0.1) for width in (0.3, 1.0, 3.0)] + [KRLS(KERNEL, 1e-2, 0.1, 0.9)]
+    mixture = KernelMixture(models, "aggregating")
+    random = np.random.default_rng(seed)
+    ours, at_growth, theirs = 0.0, 0.0, np.zeros(len(models))
+    low = high = 0.0
+    for t in range(300):
+        x = dict(enumerate(random.normal(size=2).tolist()))
+        y = target(mixture, x) * (1.0 + t // 60) ** 2  # the range grows five times, the errors with it
+        loss = (y - mixture.predict_one(x)) ** 2
+        ours += loss
+        at_growth += loss if t == 0 or not low <= y <= high else 0.0
+        low, high = (min(low, y), max(high, y)) if t else (y, y)
+        theirs += (y - np.clip([expert.predict_one(x) for expert in mixture.experts], low, high)) ** 2
+        mixture.learn_one(x, y)
+        assert ours <= theirs.min() + (high - low) ** 2 / 2.0 * math.log(len(models)) + at_growth + 1e-9
+
+
 def test_the_aggregating_algorithm_refuses_targets_outside_its_range() -> None:
     mixture = KernelMixture(weighting="aggregating", target_range=(0.0, 1.0))
     mixture.learn_one({"a": 1.0}, 0.5)

@@ -46,12 +46,12 @@ class Mixture:
 
     def _moments(self, row: Vector) -> tuple[Vector, Vector, Vector]:
         """The scaled sample and the experts' means and variances; the last are remembered, as it is learned next."""
-        key = row.tobytes()
-        if self._seen is None or self._seen[0] != key:
+        key, seen = row.tobytes(), self._seen  # threads that predict exchange it
+        if seen is None or seen[0] != key:
             scaled = self.tuning.scaling.transform(row)
             means, variances = self.bank.moments_of_row(scaled)
-            self._seen = key, scaled, means, np.maximum(variances, SMALLEST_VARIANCE)
-        return self._seen[1:]
+            seen = self._seen = key, scaled, means, np.maximum(variances, SMALLEST_VARIANCE)
+        return seen[1:]
 
     def predict(self, row: Vector) -> tuple[float, float]:
         """Mean and variance of the target, in its own units."""

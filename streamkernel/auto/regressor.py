@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -15,7 +16,7 @@ from ..checkpoint import Checkpointed
 from ..core.types import Vector
 from ..encoding import Encoder
 from ..learners import reading
-from ..learners.bank import Bank
+from ..learners.bank import LARGEST_USUAL, LARGEST_USUAL_WEIGHT, Bank
 from ..learners.base import gaussian, interval
 from .calibration import Calibration
 from .drift import DriftWatch
@@ -33,6 +34,8 @@ TUNING_TIME = 10_000.0
 YOUNG = 60
 
 # Predictions stay within the targets seen so far, extended by this part of their range on both sides.
+# Of a target: squares of errors in units of small ones stay finite.
+LARGEST_TARGET = 1e100
 MARGIN = 0.5
 
 # Drift is looked for in errors, in units of those that were usual when the scales were learned.
@@ -94,7 +97,6 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._calibration = Calibration()
         self._watch = DriftWatch()
         self._outliers = Outliers()
-        self._aside: tuple[Vector, float, float] | None = None  # a sample that may be a gross error
         self._drifts: list[int] = []
         self._tunings: list[int] = []
         self._history = new_history()
@@ -145,33 +147,40 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
 
         """
         target = reading.target(y)
+        if abs(target) > LARGEST_TARGET:
+            raise ValueError(f"target y is {y!r}: it must be at most {LARGEST_TARGET:g} either way; rescale the target")
         reading.noise(w)
         row = self._encoder.read(x)
         mean, variance = self._predict(row)
         if self._mixture is not None:
             self._mixture.scaled(target)
-        self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
+        is_usual = abs(target) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT
+        before = None if is_usual and not (np.abs(row) > LARGEST_USUAL).any() else copy.deepcopy(self.__dict__)
+        try:
+            self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
+        except Exception as error:
+            self.__dict__.update(before or {})
+            if isinstance(error, OverflowError):
+                raise ValueError(f"target y is {y!r}: its squared error overflows; rescale the target") from error
+            raise
 
     def _take_in(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
         """Learn an encoded sample that was predicted to have this mean and variance, unless its target is gross."""
-        aside, self._aside = self._aside, None
         if self._count > 1:
             self._calibration.update((target - mean) / math.sqrt(variance))
-            if self._outliers.sets_aside(target, mean, self._window.targets[:, 0]):
-                self._aside = row, target, w
+            is_aside = self._outliers.sets_aside(row, target, w, mean, self._window.targets[:, 0])
+            for sample in self._outliers.released():
+                before = self._encoder.widened(sample.row)
+                self._learn(before, sample.target, sample.weight, self._predict(before)[0])
+                mean = self._predict(row)[0]
+            if is_aside:
                 self._count += 1
                 return
-            if aside is not None and self._outliers.is_followed:
-                self._outliers.believe()
-                before = self._encoder.widened(aside[0])
-                self._count -= 1  # it was counted when it came
-                self._learn(before, *aside[1:], self._predict(before)[0])
-                mean = self._predict(row)[0]
+        self._count += 1
         self._learn(row, target, w, mean)
 
     def _learn(self, row: Vector, target: float, w: float, mean: float) -> None:
         """Learn an encoded sample that was predicted to be this."""
-        self._count += 1
         self._window.append(self._encoder.columns, row, [target, w])
         self._range = min(self._range[0], target), max(self._range[1], target)
         if self._mixture is not None:
@@ -344,7 +353,6 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             "stretch": self._calibration.stretch,
             "errors": self._watch.errors,
             "outliers": self._outliers.get_state(),
-            "aside": self._aside,
             "drifts": self._drifts,
             "tunings": self._tunings,
             "history": list(self._history),
@@ -375,7 +383,6 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._history.extend(state.get("history", ()))
         if "outliers" in state:
             self._outliers.set_state(state["outliers"])
-            self._aside = state["aside"]
         if "point" in state:
             center, unit, ridge, reference, square = state["units"]
             scaling = scaling_of(state["columns"], self._encoder.columns)

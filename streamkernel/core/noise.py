@@ -49,8 +49,10 @@ SETTLING = 10.0  # samples before the overall noise level s² is known well enou
 def _mode(variance: float, square: float) -> float:
     """The d with d = ½ variance (square e^{−d} − 1)."""
     half = 0.5 * variance
+    if square == 0.0:
+        return -half
     # ln(square) <= d where d is negative: below, the exponential overflows where the variance is large.
-    lowest = max(-half, math.log(square)) if 0.0 < square < 1.0 else -half
+    lowest = max(-half, math.log(square)) if square < 1.0 else -half
     d = 0.0
     for _ in range(50):
         slope = half * square * math.exp(-d)
@@ -101,8 +103,9 @@ def _learn_noise(model: Model, square: float, joined: bool) -> None:
     """Take a squared standardized error into ζ; the projection has been extended where the sample joined."""
     size, covariance, projection = model.size, model.noise_covariance, model.projection
     gain, pending, row = model.gain, model.noise_pending, model.weights[1]
-    if joined:
-        covariance[row_start(size - 1) + size - 1] = 1.0 / model.noise_ridge
+    if joined:  # with the prior's variance once the sweep has applied what is pending
+        prior = (1.0 / model.noise_ridge - model.noise_diagonal) / model.noise_scale
+        covariance[row_start(size - 1) + size - 1] = prior
     sweep(covariance, size, pending, model.noise_scale, model.noise_diagonal, projection, gain)
     variance = dot(projection, gain, size)
     # A variance that is not positive is rounding error, and so is the gain.

@@ -9,13 +9,13 @@ from .types import Indices, Matrix, Vector
 
 # What belongs together: level, trend, seasonal terms and periods of every setting; orders, units, lags and season of
 # autoregressions; their coefficients, covariances and noise; mean squares, counts and bands of steps; scores, how many
-# were written, and miss rates of bands; wanted miss rate, its adaptation, least and largest miss rate, slowest mean.
+# were written, miss rates of bands and their adaptation; wanted miss rate, least and largest one, slowest mean.
 Smoothed = tuple[Vector, Vector, Matrix, Indices]
 Lagged = tuple[Matrix, Vector, Indices, int]
 Beliefs = tuple[Matrix, Matrix, Vector]
 Records = tuple[Vector, Vector, Indices]
-Rings = tuple[Matrix, Indices, Vector]
-Pace = tuple[float, float, float, float, float]
+Rings = tuple[Matrix, Indices, Vector, Vector]
+Pace = tuple[float, float, float, float]
 
 # Rows of the settings' table.
 ALPHA, BETA, PHI, GAIN = 0, 1, 2, 3
@@ -276,8 +276,8 @@ def calibrate(records: Records, rings: Rings, steps: Indices, errors: Vector, pa
     that is wanted.
     """
     squares, counts, bands = records
-    scores, written, misses = rings
-    target, rate, low, high, slowest = pace
+    scores, written, misses, rates = rings
+    target, low, high, slowest = pace
     scales = error_scales(squares, counts, bands)
     kept = np.minimum(written, scores.shape[1])
     reaches = quantiles(scores, kept, 1.0 - misses)
@@ -287,8 +287,7 @@ def calibrate(records: Records, rings: Rings, steps: Indices, errors: Vector, pa
         if scales[h] > 0.0:
             score = abs(errors[c]) / scales[h]
             missed = 1.0 if score > reaches[band] else 0.0
-            # Overlapping forecasts miss together: a band counts like one step.
-            misses[band] = min(max(misses[band] + rate / 2.0**band * (target - missed), low), high)
+            misses[band] = min(max(misses[band] + rates[band] * (target - missed), low), high)
             scores[band, written[band] % scores.shape[1]] = score
             written[band] += 1
         counts[h] += 1.0

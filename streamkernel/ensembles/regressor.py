@@ -52,8 +52,8 @@ class KernelMixture(base.Regressor, Checkpointed):
     power
         r of `"coker"`, above 1: near 1 the best expert takes all, large values weigh all alike.
     target_range
-        (Y1, Y2) of `"aggregating"`. None tracks the targets seen so far; the guarantee then holds from the last time
-        that the range grew.
+        (Y1, Y2) of `"aggregating"`. None is the range of the targets seen so far: the bound then holds with the last
+        range, plus the mixture's own losses on those samples at which the range grew.
     initial_weights
         The first weights, one for each model. None is equal ones.
     respawn
@@ -208,6 +208,8 @@ class KernelMixture(base.Regressor, Checkpointed):
         except Exception:
             self._bank = None if fresh else self._bank
             raise
+        if self.weighting == "aggregating" and self._low < self._high:  # η follows the range, for the past too
+            self._weighting.rescale(((self._high - self._low) / (limits[1] - limits[0])) ** 2)
         self._low, self._high = limits
         self._weighting.update(w * logs, w * losses)
         self._seen = None

@@ -107,6 +107,11 @@ class Weighting:
             self.logs -= self.logs.max()
         self._weights = None
 
+    def rescale(self, factor: float) -> None:
+        """Take the record as if every loss had counted by this factor: at another rate of `"aggregating"`."""
+        self.logs = factor * self.logs
+        self._weights = None
+
     def expire(self, patience: int) -> list[int]:
         """Count for how long each expert has not mattered; who has not for too long is named and starts over."""
         expired = []

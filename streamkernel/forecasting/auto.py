@@ -25,10 +25,10 @@ from .pool import Structure
 from .structure import Transform, find_seasons, needs_log
 from .trials import Trials
 
-# The structure is examined when the series has grown to these sizes, and the values that it is examined on.
-FIRST_EXAMINATION, GROWTH, EXAMINED = 8, 1.25, 3000
-# Once this long it is examined more rarely.
-LONG, LONG_GROWTH = 300, 1.6
+# The structure is examined first at this size, and the values that it is examined on.
+FIRST_EXAMINATION, EXAMINED = 8, 3000
+# By how much the series grows until the next time, up to each size: soon at first, where a season is just visible.
+GROWTH = ((100.0, 1.1), (300.0, 1.25), (math.inf, 1.6))
 # Values that the experts learn anew from when the structure has changed.
 REPLAYED = 1500
 # Before the first examination an interval has this many times the spread of the values.
@@ -138,7 +138,7 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
                 self._trials.step(value, row)
                 self._look_for_shift()
         if self._count >= self._next:
-            self._next = math.ceil((GROWTH if self._count < LONG else LONG_GROWTH) * self._count)
+            self._next = math.ceil(self._count * next(growth for size, growth in GROWTH if self._count < size))
             self._examine()
 
     def _remember(self, value: float, row: Vector) -> None:
@@ -190,10 +190,10 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         if deterministic:
             return Structure(Transform.of(values, log=False), (), deterministic)
         log = needs_log(values, 1)
-        seasons = find_seasons(np.log(values) if log else values)
+        seasons = find_seasons(np.log(values) if log else values, self.seasons)
         if seasons and needs_log(values, seasons[0]) != log:
             log = not log
-            seasons = find_seasons(np.log(values) if log else values) or seasons
+            seasons = find_seasons(np.log(values) if log else values, self.seasons) or seasons
         return Structure(Transform.of(values, log), seasons, deterministic)
 
     def _begin(self, structure: Structure) -> None:

@@ -21,7 +21,8 @@ LEVEL = 0.9
 # degrees of freedom, as the scale is not known well.
 SCORES = 200
 FIRST_SCORES = (0.1, 0.3, 0.5, 0.7, 1.0, 1.3, 1.7, 2.3)
-ADAPTATION = 0.1
+# Of the next step, and of further ones.
+ADAPTATION, FAR_ADAPTATION = 0.1, 0.15
 MISS_RANGE = (0.02, 0.3)
 SLOWEST = 0.05
 
@@ -38,12 +39,14 @@ class Calibration:
         self._scores[:, : len(FIRST_SCORES)] = FIRST_SCORES
         self._written = np.full(count, len(FIRST_SCORES))
         self._misses = np.full(count, 1.0 - LEVEL)
+        # Overlapping forecasts miss together: a band counts like one step.
+        self._rates = np.where(np.arange(count) > 0, FAR_ADAPTATION, ADAPTATION) / 2.0 ** np.arange(count)
 
     def update(self, steps: Indices, errors: Vector) -> None:
         """Take in the errors of forecasts made so many steps before, 0 for the next value."""
         records = self._squares, self._counts, self._bands
-        rings = self._scores, self._written, self._misses
-        series.calibrate(records, rings, steps, errors, (1.0 - LEVEL, ADAPTATION, *MISS_RANGE, SLOWEST))
+        rings = self._scores, self._written, self._misses, self._rates
+        series.calibrate(records, rings, steps, errors, (1.0 - LEVEL, *MISS_RANGE, SLOWEST))
 
     def scales(self) -> Vector:
         """σ_h: averaged over neighboring steps, and never falling with the distance."""

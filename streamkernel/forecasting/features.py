@@ -6,6 +6,7 @@ word becomes a column of its own; a gap is the column's mean so far.
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import math
 import numbers
@@ -14,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..calendars import calendar, moment
+from .. import calendars
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from ..learners import reading
 
 # Words of one feature that get a column of their own; further ones share one.
-MOST_WORDS = 30
+MOST_WORDS, OTHER_WORD = 30, " is another word"
+MONTHS = 12
 
 
 class FeatureColumns:
@@ -48,7 +50,7 @@ class FeatureColumns:
             if isinstance(value, datetime.date):
                 name = str(feature)
                 self._dates += [] if name in self._dates else [name]
-                self._last[name] = [*self._last.get(name, [])[-1:], moment(value)]
+                self._last[name] = [*self._last.get(name, [])[-1:], calendars.moment(value)]
         return self._row(cells)
 
     def read_many(self, xs: Iterable[Mapping[Feature, Any]] | None, horizon: int) -> Matrix:
@@ -64,24 +66,29 @@ class FeatureColumns:
 
     def _dates_ahead(self, horizon: int) -> list[dict[Feature, Any]]:
         """Dates that go on as the last two did; other features cannot be made up."""
-        others = sorted({name.split(" ")[0] for name in self.names} - set(self._dates))
+        others = sorted(
+            {name.split(" = ")[0].removesuffix(OTHER_WORD) for name in self.names if not self._is_date(name)}
+        )
         if others:
             raise ValueError(f"xs must be given: the model learned with the features {', '.join(map(repr, others))}")
         ahead: list[dict[Feature, Any]] = [{} for _ in range(horizon)]
         for name, known in self._last.items():
-            step = known[-1] - known[0]
-            for i, x in enumerate(ahead):
-                x[name] = known[-1] + (i + 1) * step
+            for x, moment in zip(ahead, going_on(known[0], known[-1], horizon)):
+                x[name] = moment
         return ahead
+
+    def _is_date(self, column: str) -> bool:
+        return any(column.startswith(f"{date} ") for date in self._dates)
 
     def _cells(self, x: Mapping[Feature, Any]) -> dict[str, float]:
         found: dict[str, float] = {}
         for feature, value in sorted(x.items(), key=lambda pair: str(pair[0])):
             name = str(feature)
             if isinstance(value, datetime.date):
-                found |= {f"{name} {part}": number for part, number in calendar(value).items()}
+                found |= {f"{name} {part}": number for part, number in calendars.calendar(value).items()}
             elif value is None or (isinstance(value, numbers.Real) and math.isnan(float(value))):
-                found[name] = math.nan
+                parts = [column for column in self.names if name in self._dates and column.startswith(f"{name} ")]
+                found |= dict.fromkeys(parts or [name], math.nan)
             elif isinstance(value, str):
                 found[self._word(name, value)] = 1.0
             else:
@@ -91,7 +98,7 @@ class FeatureColumns:
     def _word(self, name: str, word: str) -> str:
         column = f"{name} = {word}"
         known = sum(other.startswith(f"{name} = ") for other in self.names)
-        return column if column in self.names or known < MOST_WORDS else f"{name} is another word"
+        return column if column in self.names or known < MOST_WORDS else f"{name}{OTHER_WORD}"
 
     def _row(self, cells: dict[str, float]) -> Vector:
         row = np.zeros(len(self.names))
@@ -114,3 +121,18 @@ class FeatureColumns:
         self._last = {
             name: [datetime.datetime.fromisoformat(moment) for moment in known] for name, known in last.items()
         }
+
+
+def going_on(before: datetime.date, last: datetime.date, count: int) -> list[datetime.datetime]:
+    """The next dates: at the distance of the last two, in months where they stand on the same day of their months."""
+    first, second = calendars.moment(before), calendars.moment(last)
+    months = MONTHS * (second.year - first.year) + second.month - first.month
+    if months > 0 and (first.day, first.time()) == (second.day, second.time()):
+        return [_months_later(second, months * i) for i in range(1, count + 1)]
+    return [second + i * (second - first) for i in range(1, count + 1)]
+
+
+def _months_later(moment: datetime.datetime, months: int) -> datetime.datetime:
+    years, month = divmod(moment.month - 1 + months, MONTHS)
+    year = moment.year + years
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, calendar.monthrange(year, month + 1)[1]))

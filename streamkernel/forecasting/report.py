@@ -1,12 +1,14 @@
 """A series from a file to a forecast with a backtest: what the command line shows.
 
-Rows are read as dictionaries of text. An empty cell of the series is a gap; where features are read too, empty cells
-at the end are the future, and their features those of the steps to forecast.
+Rows are read as dictionaries of text. An empty cell of the series, or one that says NA, is a gap; where features are
+read too, empty cells at the end are the future, and their features those of the steps to forecast. Dates go on by
+themselves.
 """
 
 from __future__ import annotations
 
 import csv
+import datetime
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,9 +17,14 @@ import numpy as np
 
 from ..kernels import Feature
 from .auto import AutoKernelForecaster
+from .features import going_on
 
 DEFAULT_HORIZON = 10
+# Cells, in lower case, that say that there is no value.
+GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "<na>", "null", "none", "-nan"))
 Progress = Callable[[Sequence[Any], str], Iterable[Any]]
+# Lets a model learn a value with its features.
+Learn = Callable[[Any, float, Any], None]
 
 
 class Past(NamedTuple):
@@ -76,8 +83,12 @@ def past_of(rows: Sequence[Mapping[str, Any]], column: str, features: Sequence[s
     return Past(values[:end], xs[:end], xs[end:])
 
 
+def _is_gap(value: Any) -> bool:
+    return value is None or value != value or (isinstance(value, str) and value.strip().lower() in GAPS)
+
+
 def _cell(number: int, name: str, value: Any) -> float:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if _is_gap(value):
         return math.nan
     try:
         found = float(value)
@@ -89,13 +100,20 @@ def _cell(number: int, name: str, value: Any) -> float:
 
 
 def _feature(value: Any) -> Any:
-    """A number, a gap, or a word."""
-    if value is None or (isinstance(value, str) and not value.strip()):
+    """A number, a gap, a date, or a word."""
+    if _is_gap(value):
         return None
+    if isinstance(value, datetime.date):
+        return value
     try:
         return float(value)
     except (TypeError, ValueError):
+        pass
+    try:
+        moment = datetime.datetime.fromisoformat(value.strip())
+    except (AttributeError, ValueError):
         return value
+    return moment.date() if len(value.strip()) == len("2024-01-31") else moment
 
 
 def groups_of(rows: Sequence[Mapping[str, Any]], group: str | None) -> dict[str | None, list[Mapping[str, Any]]]:
@@ -117,12 +135,21 @@ def forecast_series(
     level: float = 0.9,
     backtests: int = 5,
     progress: Progress = lambda items, label: items,
+    learn: Learn | None = None,
 ) -> Outcome:
-    """Learn a series in one pass, forecast what follows, and on the way what came at its own end."""
+    """Learn a series in one pass, forecast what follows, and on the way what came at its own end.
+
+    `learn` takes the model, a value and its features, and lets the model learn them.
+    """
+    learn = learn or _learn
     if not any(not math.isnan(value) for value in past.values):
         raise ValueError("no values")
-    if past.features and any(past.features) and not past.future:
-        raise ValueError("with features, rows with an empty cell of the series must follow: those that are forecast")
+    others = {name for x in past.features for name, value in x.items() if value is not None and not _is_date(value)}
+    if others and not past.future:
+        raise ValueError(
+            "with features other than dates, rows with an empty cell of the series must follow, with the features of "
+            "the steps to forecast"
+        )
     model = AutoKernelForecaster(season=season, confidence_level=level)
     wanted = len(past.future) or horizon
     count = len(past.values)
@@ -135,15 +162,36 @@ def forecast_series(
             xs = past.features[t : t + span] if x else None
             xs = xs if xs is None or len(xs) == span else [*xs, *[xs[-1]] * (span - len(xs))]
             made[t] = model.forecast(span, xs), model.forecast(span, xs, with_interval=True)
-        model.learn_one(value, x or None)
+        learn(model, value, x)
     steps = wanted or max([DEFAULT_HORIZON, *model.seasons[:1]])
     future = past.future or None
     means, bands = model.forecast(steps, future), model.forecast(steps, future, with_interval=True)
+    times = _times(past, steps)
     table = [
-        {"step": i + 1, "mean": mean, "lower": band.lower, "upper": band.upper}
-        for i, (mean, band) in enumerate(zip(means, bands))
+        {"step": i + 1, **time, "mean": mean, "lower": band.lower, "upper": band.upper}
+        for i, (time, mean, band) in enumerate(zip(times, means, bands))
     ]
     return Outcome(model, table, _backtest(past.values, made, model.seasons))
+
+
+def _times(past: Past, steps: int) -> list[dict[str, str]]:
+    """When the steps are, by the first feature that is a date; nothing where there is none."""
+    dates = [name for name, value in (past.features[-1] if past.features else {}).items() if _is_date(value)]
+    if not dates or len(past.features) < 2 or not _is_date(past.features[-2][dates[0]]):
+        return [{}] * steps
+    before, last = (x[dates[0]] for x in past.features[-2:])
+    ahead = [x[dates[0]] for x in past.future] or going_on(before, last, steps)
+    if not isinstance(last, datetime.datetime):
+        ahead = [moment.date() if isinstance(moment, datetime.datetime) else moment for moment in ahead]
+    return [{"time": moment.isoformat()} if _is_date(moment) else {"time": ""} for moment in ahead]
+
+
+def _is_date(value: Any) -> bool:
+    return isinstance(value, datetime.date)
+
+
+def _learn(model: AutoKernelForecaster, value: float, x: Any) -> None:
+    model.learn_one(value, x or None)
 
 
 def _backtest(values: list[float], made: dict[int, Any], seasons: tuple[int, ...]) -> Backtest | None:

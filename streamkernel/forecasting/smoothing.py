@@ -31,7 +31,7 @@ DISCOUNT = 0.99
 # Errors count as at most this many standard deviations in a step, so that one outlier does not move the level alone.
 LARGEST_ERROR = 4.0
 # Values that the first state is taken from, in seasons, and at least.
-FIRST_SEASONS, FIRST_VALUES = 3, 8
+FIRST_SEASONS, FIRST_VALUES = 4, 8
 
 
 class Smoothing:

@@ -23,8 +23,15 @@ LONGEST_SEASON = 400
 # The share of the squares that a season must take off, growing for short windows; a shorter season is preferred if it
 # takes off this part of what the best one does.
 SEASON_SHARE, SHARE_SAMPLES, AS_GOOD = 0.1, 8.0, 0.8
+# Quarters, weekdays, months, hours, half hours, weeks, days of the year: these need less evidence.
+USUAL, USUAL_SAMPLES = (4, 7, 12, 24, 48, 52, 96, 168, 288, 336, 365), 3.0
+# They are preferred if they take off this part of what the best one does; one that was found before is kept while it
+# takes off this share.
+USUAL_GOOD, KEPT_SHARE = 0.5, 0.05
 # Short seasons must take off this many times what their neighbors do.
 SHORT_SEASON, OUTSTANDING = 6, 1.5
+# A season of averages over blocks of values must take off this share.
+BLOCK, BLOCK_SHARE = 4, 0.15
 # A further season must take off this share of what the first one leaves.
 FURTHER_SHARE = 0.1
 # The logarithm is taken where the spread grows with this power of the level or more.
@@ -77,19 +84,51 @@ def needs_log(values: Vector, season: int) -> bool:
     return bool(np.polyfit(x, y, 1)[0] >= LOG_POWER)
 
 
-def find_seasons(values: Vector) -> tuple[int, ...]:
-    """The seasons of a window, the strongest first; none is an empty tuple."""
+@one_thread
+def find_seasons(values: Vector, known: tuple[int, ...] = ()) -> tuple[int, ...]:
+    """The seasons of a window, the strongest first; none is an empty tuple. A usual one that is `known` is kept."""
     changes = np.diff(values)
     first = _strongest(changes, SEASON_SHARE)
+    if known and known[0] in USUAL and first not in known and _holds(changes, known[0], first):
+        first = known[0]
     if first is None:
-        return ()
+        slow = _slow_season(values)
+        return () if slow is None else (slow,)
     rest = changes.copy()
     rest[first:] -= _seasonal_mean(changes, first)[first:]
     second = _strongest(rest[first:], FURTHER_SHARE, first + 1, first)
     return (first,) if second is None else (first, second)
 
 
-def _strongest(changes: Vector, share: float, shortest: int = 2, multiple: int = 1) -> int | None:
+def _holds(changes: Vector, known: int, found: int | None) -> bool:
+    """Whether a season that was found before still takes off squares, and about as many as the one `found` now."""
+    share = _share(changes, known, found or 0)
+    return share >= KEPT_SHARE and (found is None or share >= USUAL_GOOD * _share(changes, found, known))
+
+
+def _slow_season(values: Vector) -> int | None:
+    """A long season whose single changes are lost in the noise: that of averages over blocks, if these have one."""
+    count = len(values) // BLOCK
+    if count < FEWEST_BLOCKS:
+        return None
+    means = values[len(values) - count * BLOCK :].reshape(count, BLOCK).mean(axis=1)
+    found = _strongest(np.diff(means), BLOCK_SHARE, SHORT_SEASON + 1, unit=BLOCK)
+    if found is None:
+        return None
+    return _usual(found, BLOCK) or BLOCK * found
+
+
+def _usual(m: int, unit: int) -> int | None:
+    """The usual season that m units may be; None if there is none."""
+    return next((season for season in USUAL if abs(season - m * unit) <= unit // 2), None)
+
+
+def _near_usual(m: int, other: int) -> bool:
+    """Whether m is a usual season for which its neighbor may be mistaken."""
+    return m in USUAL and m > SHORT_SEASON and other == m + 1
+
+
+def _strongest(changes: Vector, share: float, shortest: int = 2, multiple: int = 1, unit: int = 1) -> int | None:
     longest = min(LONGEST_SEASON, int((len(changes) + 1) / FEWEST_SEASONS))
     candidates = [m for m in range(max(shortest, 2), longest + 1) if m % multiple == 0]
     if not candidates or not changes.var() > 0.0:
@@ -100,11 +139,19 @@ def _strongest(changes: Vector, share: float, shortest: int = 2, multiple: int =
             if m <= SHORT_SEASON:
                 beside = [_share(changes, m - 1) if m > 2 else 0.0, _share(changes, m + 1)]
                 shares[i] = shares[i] if shares[i] > OUTSTANDING * max(beside) else 0.0
-    needed = share + SHARE_SAMPLES / len(changes)
-    best = float(shares.max())
-    if not best >= needed:
+    predicted = len(changes) - np.array(candidates)
+    samples = np.array([USUAL_SAMPLES if multiple == 1 and _usual(m, unit) else SHARE_SAMPLES for m in candidates])
+    shares[shares < share + samples / np.maximum(predicted, 1)] = 0.0
+    best = int(shares.argmax())
+    if not shares[best] > 0.0:
         return None
-    return candidates[int(np.argmax(shares >= AS_GOOD * best))]
+    longest = candidates[best]
+    # The squares are compared at the values that both predict.
+    for m, one in zip(candidates[:best], shares):
+        good = USUAL_GOOD if multiple == 1 and _near_usual(m, longest) else AS_GOOD
+        if one > 0.0 and _share(changes, m, longest) >= good * shares[best]:
+            return m
+    return longest
 
 
 def _seasonal_mean(changes: Vector, m: int) -> Vector:
@@ -117,11 +164,10 @@ def _seasonal_mean(changes: Vector, m: int) -> Vector:
     return total / np.maximum(count, 1.0)
 
 
-@one_thread
-def _share(changes: Vector, m: int) -> float:
+def _share(changes: Vector, m: int, start: int = 0) -> float:
     """The share of the squares, beyond the near changes, that the season takes off; negative slopes take off none."""
     count = min(NEAR, max(1, m - 2))  # m − 1 changes would say the m-th, as those of a season sum to about zero
-    start = max(m, count)
+    start = max(m, count, start)
     if len(changes) - start < 2 * NEAR:
         return 0.0
     near = np.stack([changes[start - k : len(changes) - k] for k in range(1, count + 1)], axis=1)

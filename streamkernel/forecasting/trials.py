@@ -50,7 +50,7 @@ class Trials:
         usual = longest if structure.deterministic else max(structure.season, SHORTEST)
         self.horizon = min(horizon or usual, longest)
         self._pace = math.ceil(self.horizon / UNDER_WAY)
-        self.record = Record(len(self.pool.names), self.horizon)
+        self.record = Record(len(self.pool.names), self.horizon, self._pace, structure.deterministic)
         self.calibration = Calibration(self.horizon)
         self._open: deque[Trial] = deque()
         self._time = 0

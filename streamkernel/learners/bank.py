@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -45,6 +46,7 @@ class Bank:
 
     def regroup(self) -> None:
         """Find out anew who shares a dictionary: after an expert was exchanged or restored."""
+        self._reading = threading.Lock()  # who predicts a row holds it until the reports are read
         self._groups: list[tuple[int, list[int]]] = []
         for i, expert in enumerate(self.experts):
             for leader, followers in self._groups:
@@ -139,12 +141,13 @@ class Bank:
 
     def moments_of_row(self, row: Vector) -> tuple[Vector, Vector]:
         """The mean and the variance that each expert predicts. Requires: `names` gives those of the row."""
-        self._arrange()
-        if not following.predict_bank(self._tables, self._bounds, row, self._means, self._reports):
-            raise ValueError(
-                f"the experts' kernels give no finite similarity at {row.tolist()!r}: rescale the features"
-            )
-        means, reports = self._means[self._place, 0], self._reports[self._place].T
+        with self._reading:
+            self._arrange()
+            if not following.predict_bank(self._tables, self._bounds, row, self._means, self._reports):
+                raise ValueError(
+                    f"the experts' kernels give no finite similarity at {row.tolist()!r}: rescale the features"
+                )
+            means, reports = self._means[self._place, 0], self._reports[self._place].T
         noise = reports[following.NOISE_SUM] / reports[following.NOISE_WEIGHT]
         variances = noise * (1.0 + reports[following.UNLEARNED])
         return means, variances + noise / self._ridges * reports[following.RESIDUAL]

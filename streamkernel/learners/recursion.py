@@ -204,8 +204,11 @@ class Recursion:
         if stream.LEARNED <= status <= stream.JOINED:
             return
         if status == stream.NO_ROOM:
+            arrays = self.model, self._compiled, self.names
             self.reserve()
             status = self._learn_one(self._table)
+            if status < 0:
+                self._use(*arrays)
         if status < 0:
             self.refuse(x, targets, weight, status)
         if status == stream.FULL:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..options import MODEL_OPTIONS, add_file, add_model, column_names, level, natural, positive
 from ..output import OK, CommandError, print_json, progress, shown, table
+from ..watching import add_live
+
+if TYPE_CHECKING:
+    from ..watching import SeriesView
 
 # Options that only a model of one's own has.
 OWN = ("lags", "model", *MODEL_OPTIONS)
@@ -27,7 +31,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", type=level, default=0.9, help="of the intervals (default %(default)s)")
     parser.add_argument("--backtest", type=natural, default=5, help="forecasts of its own end (default %(default)s)")
     parser.add_argument(
-        "--features", metavar="A,B,...", help="columns known ahead; rows with an empty series cell are the future"
+        "--features",
+        metavar="A,B,...",
+        help="dates, and columns known ahead: rows with an empty series cell are the future",
     )
     parser.add_argument("--group", metavar="COLUMN", help="forecast the series of every value of this column")
     parser.add_argument("--save", metavar="FILE", help="write the learned forecaster")
@@ -37,6 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rollout", type=positive, default=1, help="also learn from forecasts this many steps deep")
     parser.add_argument("--seed", type=natural, default=0, help="of the sampled paths (default %(default)s)")
     add_model(parser)
+    add_live(parser)
 
 
 def _lags(text: str) -> int | list[int]:
@@ -47,18 +54,31 @@ def _lags(text: str) -> int | list[int]:
 def run(arguments: argparse.Namespace) -> int:
     """Forecast, with intervals, after forecasts of the series' own end."""
     from ..lagged_forecast import forecast_lagged
-    from ..plots import check_plot, plot_forecasts
-    from ..writing import check_outputs, save
+    from ..plots import check_plot
+    from ..watching import check_live, series_view
+    from ..writing import check_outputs
 
-    check_outputs({"--save": arguments.save, "--plot": arguments.plot}, {"the input": arguments.file})
+    check_live(arguments)
+    outputs = {"--save": arguments.save, "--plot": arguments.plot, "--live-save": arguments.live_save}
+    check_outputs(outputs, {"the input": arguments.file})
     if arguments.plot:
         check_plot(arguments.plot)
     if any(getattr(arguments, name) is not None for name in OWN):
         arguments.model = arguments.model or "krls"
-        return forecast_lagged(arguments)
-    if arguments.save and arguments.group:
-        raise CommandError("--save writes one model: leave --group out")
-    outcomes = _outcomes(arguments)
+        with series_view(arguments) as seen:
+            return forecast_lagged(arguments, seen)
+    for option in ("save", "live"):
+        if getattr(arguments, option) and arguments.group:
+            raise CommandError(f"--{option} is for one series: leave --group out")
+    with series_view(arguments) as seen:
+        return _forecast(arguments, seen)
+
+
+def _forecast(arguments: argparse.Namespace, seen: SeriesView | None) -> int:
+    from ..plots import plot_forecasts
+    from ..writing import save
+
+    outcomes = _outcomes(arguments, seen)
     plot = plot_forecasts(outcomes, arguments.plot) if arguments.plot else None
     if arguments.save:
         ((_, outcome),) = outcomes.values()
@@ -74,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _outcomes(arguments: argparse.Namespace) -> dict[str | None, tuple[Any, Any]]:
+def _outcomes(arguments: argparse.Namespace, seen: SeriesView | None) -> dict[str | None, tuple[Any, Any]]:
     """The past and the forecast of every group."""
     from ...forecasting import report
     from ..records import read_records
@@ -88,8 +108,16 @@ def _outcomes(arguments: argparse.Namespace) -> dict[str | None, tuple[Any, Any]
         for group, part in report.groups_of(rows, arguments.group).items():
             past = report.past_of(part, arguments.column, features)
             outcome = report.forecast_series(
-                past, arguments.horizon, arguments.season, arguments.level, arguments.backtest, progress
+                past,
+                arguments.horizon,
+                arguments.season,
+                arguments.level,
+                arguments.backtest,
+                progress,
+                None if seen is None else seen.learn,
             )
+            if seen is not None:
+                seen.foresee(outcome.steps)
             outcomes[group] = past, outcome
     except ValueError as error:
         raise CommandError(f"{arguments.file}: {error}") from error
@@ -101,6 +129,7 @@ def _record(group: str | None, past: Any, outcome: Any, plot: str | None) -> dic
     return {
         **({} if group is None else {"group": group}),
         "values": len(past.values),
+        "gaps": _gaps(past),
         "seasons": list(outcome.model.seasons),
         "rmse": None if backtest is None else backtest.rmse,
         "naive_rmse": None if backtest is None else backtest.naive_rmse,
@@ -113,12 +142,24 @@ def _record(group: str | None, past: Any, outcome: Any, plot: str | None) -> dic
 def _show(group: str | None, past: Any, outcome: Any) -> None:
     model, backtest = outcome.model, outcome.backtest
     season = " and ".join(map(str, model.seasons))
-    print(f"{'' if group is None else f'{group}: '}{len(past.values)} values, season {season or 'none'}.")
+    count, gaps = len(past.values), _gaps(past)
+    said = f"{count} value{'s' if count != 1 else ''}" + (
+        f", of which {gaps} gap{'s' if gaps > 1 else ''}" if gaps else ""
+    )
+    print(f"{'' if group is None else f'{group}: '}{said}; season {season or 'none'}.")
     if backtest is not None:
         print(
             f"{len(backtest.origins)} forecasts of its own end had RMSE {backtest.rmse:.6g} "
             f"(naive: {backtest.naive_rmse:.6g}); {backtest.coverage:.0%} of the values were in their intervals."
         )
     print(f"What follows, with {model.confidence_level:.0%} intervals:\n")
-    rows = [[str(s["step"]), *(shown(s[k]) for k in ("mean", "lower", "upper"))] for s in outcome.steps]
-    print(table(["step", "forecast", "lower", "upper"], rows) + "\n")
+    time = ["time"] if "time" in outcome.steps[0] else []
+    rows = [
+        [str(s["step"]), *(s[k] for k in time), *(shown(s[k]) for k in ("mean", "lower", "upper"))]
+        for s in outcome.steps
+    ]
+    print(table(["step", *time, "forecast", "lower", "upper"], rows) + "\n")
+
+
+def _gaps(past: Any) -> int:
+    return sum(value != value for value in past.values)
