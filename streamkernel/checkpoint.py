@@ -197,6 +197,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
 
     """
+    if not isinstance(model, Checkpointed) and rivers.describe(model) is None:
+        raise TypeError(f"model must be a model of this library or a river pipeline that ends in one, got {model!r}")
     write(path, dumps(model))
 
 

@@ -134,6 +134,8 @@ class Encoder:
                     return np.array(values, dtype=np.float64)
             except UNUSUAL:
                 pass
+        if not isinstance(x, Mapping):
+            raise TypeError(f"x must be a dict of features by name, got {x!r} ({type(x).__name__})")
         row, places = list(self._blank), self._places
         for name, value in expanded(x).items():
             if type(value) is float and value - value == 0.0:

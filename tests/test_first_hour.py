@@ -207,3 +207,38 @@ def test_arguments_by_position_mean_what_they_meant(kind: Any) -> None:
 
 def test_one_number_of_iterations() -> None:
     assert streamkernel.IKAAR().iterations == batch.KernelRidge().iterations
+
+
+# Mistakes -------------------------------------------------------------------------------------------------------------
+
+PIPELINE = preprocessing.StandardScaler() | KRLS()
+MISTAKES: dict[str, tuple[Any, str]] = {
+    "a pipeline in a mixture": (
+        lambda: streamkernel.KernelMixture([PIPELINE]),
+        "models must be a list of StreamingRegressors(.|\n)*is a Pipeline: put the mixture at the end of a pipeline",
+    ),
+    "a pipeline to be tuned": (
+        lambda: streamkernel.selection.tune(PIPELINE, np.ones((30, 2)), np.ones(30)),
+        "model must be a learner, a kernel or None, got Pipeline",
+    ),
+    "a class that runs": (lambda: streamkernel.run(KRLS, np.ones((3, 1)), np.ones(3)), "model must be a regressor"),
+    "a forecaster that runs": (
+        lambda: streamkernel.run(streamkernel.AutoKernelForecaster(), np.ones((3, 1)), np.ones(3)),
+        "model must be a regressor or classifier",
+    ),
+    "a list of features": (lambda: KRLS().learn_one([1.0], 1.0), r"x must be a dict of features by name, got \[1.0\]"),  # type: ignore[arg-type]
+    "an array of features": (lambda: KRLS().predict_one(np.ones(2)), "x must be a dict of features by name"),  # type: ignore[arg-type]
+    "no features": (lambda: streamkernel.TargetScaler(KRLS()).learn_one(None, 1.0), "x must be a dict"),  # type: ignore[arg-type]
+    "a list of raw features": (
+        lambda: streamkernel.AutoKernelRegressor().predict_one([1.0]),  # type: ignore[arg-type]
+        "x must be a dict of features by name",
+    ),
+    "a word to be saved": (lambda: streamkernel.save("model", "model.skm"), "model must be a model of this library"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_named_in_the_user_s_words(name: str) -> None:
+    call, message = MISTAKES[name]
+    with pytest.raises(TypeError, match=message):
+        call()
