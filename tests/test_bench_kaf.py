@@ -32,7 +32,7 @@ def test_the_plain_filters_are_the_library_s() -> None:
     """A sliding window always; KRLS-T until its budget is full, where the two let different points go."""
     X, y, test, _ = kaf.reconvergence(3)
     pairs = [
-        (PlainSlidingWindow(1.0, 1e-2, 30, 5), KRR(RBF(1.0), 1e-2, None, 30), 80),
+        (PlainSlidingWindow(1.0, 1e-2, 30, 5), KRR(RBF(1.0), ridge=1e-2, threshold=None, max_size=30), 80),
         (PlainKRLST(1.0, 1e-2, 0.99, 60, 5, jitter=1e-12), KRLS(RBF(1.0), 0.0, 1e-2, 0.99, "prior", 60), 60),
     ]
     for plain, ours, count in pairs:

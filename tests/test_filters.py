@@ -320,7 +320,9 @@ def test_they_learn_mackey_glass() -> None:
 # Learning curves ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda: KLMS(RBF(1.0)), lambda: KRLS(RBF(1.0), 1e-3), lambda: KRR(RBF(1.0), 0.1)])
+@pytest.mark.parametrize(
+    "make", [lambda: KLMS(RBF(1.0)), lambda: KRLS(RBF(1.0), 1e-3), lambda: KRR(RBF(1.0), ridge=0.1)]
+)
 def test_learning_curves_are_the_errors_of_single_samples(make: Any) -> None:
     X, y = datasets.MackeyGlass(seed=1).arrays(120)
     test = X[100:], y[100:]
