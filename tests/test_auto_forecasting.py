@@ -244,7 +244,7 @@ def test_mondays_are_no_level_shifts() -> None:
     values = 3.0 * day[t % 24] + week[t // 24 % 7] + 0.3 * random.standard_normal(len(t))
     model = learned(values[:-168].tolist())
     assert model.seasons == (24, 168)
-    assert len(model._shifts) <= 1
+    assert all(at < 2 * 168 for at, _ in model._shifts)  # in the second week it may have been one
     assert np.sqrt(np.mean((np.array(model.forecast(168)) - values[-168:]) ** 2)) < 1.0
 
 
