@@ -109,6 +109,7 @@ class Runner:
         with contextlib.chdir(self.folder), warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.filterwarnings("ignore", category=DeprecationWarning)
+            warnings.filterwarnings("error", category=DeprecationWarning, module="__main__")  # the block itself
             warnings.filterwarnings("ignore", category=ResourceWarning)
             warnings.filterwarnings("ignore", module="numba")
             try:
