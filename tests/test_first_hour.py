@@ -210,7 +210,10 @@ def test_arguments_by_position_mean_what_they_meant(kind: Any) -> None:
     assert (model.ridge, model.threshold) == (0.5, kind().threshold)
     with pytest.warns(DeprecationWarning, match="name the argument"):
         assert kind(None, 0.5, None, 7)._parameters() == kind(ridge=0.5, threshold=None, max_size=7)._parameters()
-    with pytest.raises(TypeError, match="two values for 'ridge'"), pytest.warns(DeprecationWarning, match="name the argument"):
+    with (
+        pytest.raises(TypeError, match="two values for 'ridge'"),
+        pytest.warns(DeprecationWarning, match="name the argument"),
+    ):
         kind(None, 0.5, ridge=0.1)
     with pytest.raises(TypeError, match="arguments by position"):
         kind(None, 0.5, None, 7, 8)
