@@ -138,13 +138,20 @@ class Encoder:
             raise TypeError(f"x must be a dict of features by name, got {x!r} ({type(x).__name__})")
         row, places = list(self._blank), self._places
         for name, value in expanded(x).items():
-            if type(value) is float and value - value == 0.0:
+            kind = type(value)
+            if kind is int or kind is bool or (kind is float and value - value == 0.0):
                 place = places.get(name, -1)
                 if place >= 0:
                     row[place] = value
                     continue
-            self._read_value(row, name, value)
-        return np.array(row)
+            if value is not None:
+                self._read_value(row, name, value)
+        try:
+            return np.array(row, dtype=np.float64)
+        except OverflowError:  # an integer; the error names it
+            for name, value in x.items():
+                self._read_value(row, name, value)
+            raise
 
     def widened(self, row: Vector) -> Vector:
         """A row that was encoded when there were fewer columns, with all of them."""
@@ -152,8 +159,6 @@ class Encoder:
 
     def _read_value(self, row: list[float], name: Hashable, value: Any) -> None:
         """Write what is not just a number of a known feature."""
-        if value is None:
-            return
         if isinstance(value, str):
             column, number = f"{self._label(name)}={value}", 1.0
         elif is_gap(value):

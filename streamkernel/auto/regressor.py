@@ -20,22 +20,27 @@ from ..learners.bank import LARGEST_USUAL, LARGEST_USUAL_WEIGHT, Bank
 from ..learners.base import gaussian, interval
 from .calibration import Calibration
 from .drift import DriftWatch
+from .many import like, samples_of
 from .mixture import Mixture, new_weighting
 from .outliers import Outliers, gross
 from .relevance import Portrait, new_history, relevance
-from .tuning import Renewal, Tuning, as_budget, scaling_of
+from .tuning import Renewal, Tuning, as_budget, expected_time, scaling_of
 from .window import RowWindow
 
 # The scales are learned anew when the window has grown to these sizes.
 FIRST_TUNING, GROWTH = 8, 1.6
+# Between these sizes they are learned more often: a search is still cheap, and there is still much to find.
+EAGER_SIZES, EAGER_GROWTH = (100, 1000), 1.4
 # About how many microseconds a step may spend on that.
 TUNING_TIME = 10_000.0
+# A tuning begins at most so many samples ahead of its time, in order to be done then.
+MOST_AHEAD = 100
 # Gross errors do not enter a window that is shorter than this.
 YOUNG = 60
 
-# Predictions stay within the targets seen so far, extended by this part of their range on both sides.
 # Of a target: squares of errors in units of small ones stay finite.
 LARGEST_TARGET = 1e100
+# Predictions stay within the targets seen so far, extended by this part of their range on both sides.
 MARGIN = 0.5
 
 # Drift is looked for in errors, in units of those that were usual when the scales were learned.
@@ -164,6 +169,41 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
                 raise ValueError(f"target y is {y!r}: its squared error overflows; rescale the target") from error
             raise
 
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn samples in order, as `learn_one` would one after the other; none where one of them is bad.
+
+        Parameters
+        ----------
+        X
+            A data frame, in which there may be words and gaps, or an array whose columns are the features 0, 1, ...
+        y
+            The targets.
+        w
+            Weights, one for each sample.
+
+        """
+        samples, _ = samples_of(X)
+        targets = reading.column("y", y, len(samples)).tolist()
+        weights = [1.0] * len(samples) if w is None else reading.column("w", w, len(samples)).tolist()
+        for x, target, weight in zip(samples, targets, weights, strict=True):
+            self._encoder.read(x)
+            reading.target(target)
+            reading.noise(weight)
+        for x, target, weight in zip(samples, targets, weights, strict=True):
+            self.learn_one(x, target, weight)
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the targets of many samples: a series for a data frame, an array for an array."""
+        samples, data = samples_of(X)
+        rows = [self._encoder.read(x) for x in samples]
+        if self._mixture is None or not rows:
+            means = np.array([self._predict(row)[0] for row in rows])
+        else:
+            reach = MARGIN * (self._range[1] - self._range[0])
+            means = self._mixture.predict_rows(np.array(rows))
+            means = np.clip(means, self._range[0] - reach, self._range[1] + reach)
+        return like(means, data)
+
     def _take_in(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
         """Learn an encoded sample that was predicted to have this mean and variance, unless its target is gross."""
         if self._count > 1:
@@ -187,7 +227,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             self._mixture.learn(row, target, w)
             if self._has_drifted(min(abs(target - mean) / self._mixture.tuning.reference, LARGEST_ERROR)):
                 self._next_tuning = len(self._window)
-        if self._next_tuning <= len(self._window):
+        if (self._renewal is None and self._is_due()) or self._next_tuning <= len(self._window):
             self._begin_tuning()
         if self._renewal is not None:
             self._advance_tuning(self._renewal)
@@ -225,9 +265,18 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._drifts.append(self._count)
         return True
 
+    def _is_due(self) -> bool:
+        """Whether a tuning that begins now would end when the next one is planned."""
+        ahead = self._next_tuning - len(self._window)
+        if ahead > MOST_AHEAD:
+            return False
+        return ahead <= expected_time(len(self._window), len(self._window.columns), self._budget) // TUNING_TIME
+
     def _begin_tuning(self) -> None:
         """Begin to learn units, kernel and experts anew from the window; what was under way is given up."""
-        self._next_tuning = math.ceil(GROWTH * len(self._window))
+        size = max(self._next_tuning, len(self._window))
+        growth = EAGER_GROWTH if EAGER_SIZES[0] <= size < EAGER_SIZES[1] else GROWTH
+        self._next_tuning = math.ceil(growth * size)
         if len(self._window) < YOUNG and (wrong := gross(self._window.targets[:, 0])):
             self._window.drop(wrong)
             targets = self._window.targets[:, 0]

@@ -112,8 +112,8 @@ class Intake:
             )
         if status == LOST_WEIGHT:
             raise ValueError(
-                f"weight w is {weight!r}: beside samples of much smaller weight it is lost among rounding errors; "
-                "keep weights within fewer orders of magnitude, or take a larger ridge"
+                f"weight w is {weight!r} at {dict(x)!r}: it is lost among rounding errors of what is unknown there; "
+                "rescale the features, keep weights within fewer orders of magnitude, or take a larger ridge"
             )
         if status == LOST_RIDGE:
             raise ValueError(
