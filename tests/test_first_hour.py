@@ -28,9 +28,9 @@ def standardized(stream: Any, n: int) -> tuple[Any, Any]:
 
 
 def test_a_bounded_dictionary_has_a_ridge_unless_it_is_told_otherwise() -> None:
-    assert KRLS(max_size=50).ridge == 1e-3
+    assert KRLS(max_size=50).ridge == 1e-2
     assert KRLS().ridge == KRLS(max_size=50, ridge=0.0).ridge == 0.0
-    assert KRLS(max_size=50).clone().ridge == 1e-3
+    assert KRLS(max_size=50).clone().ridge == 1e-2
 
     def error(**arguments: Any) -> float:
         model = preprocessing.StandardScaler() | KRLS(max_size=50, **arguments)
