@@ -33,6 +33,7 @@ from . import arguments
 from .features import arrange, feature_names, read_samples, teach
 from .known_noise import install
 from .log_deviation import LogDeviation, steepest, warn_not_converged
+from .parameters import KernelParameters
 from .system import Expansion, RidgeSystem
 
 # How many past steps the alternation is extrapolated from, and the relative size at which their differences are noise.
@@ -59,7 +60,7 @@ class Extrapolation:
         return image - mixture @ images
 
 
-class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[misc]
+class HeteroscedasticRidge(KernelParameters, RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[misc]
     """The alternation of section 3, for any way to take residuals."""
 
     @formerly(ridge_mean="ridge", ridge_noise="noise_ridge")

@@ -13,7 +13,7 @@ from .pruning import marginalize
 from .stream import FULL, JOINED, NO_ROOM, learn_projected, predict_means, present
 from .triangular import dot, padded
 from .types import Indices, Matrix, Table, Tables
-from .whitened import project, settle, unlearned_variance
+from .whitened import SMALL_NOISE, project, settle, smallest_noise, unlearned_variance
 
 
 @inline
@@ -127,6 +127,10 @@ def learn_bank(tables: Tables, groups: Indices, rows: Matrix, given: Matrix, sta
                     model.inputs[k] = given[t, k]
                 if i > first:
                     residual = take_projection(model, leader)
+                # What one refused others may have learned already: where its noise is lost among rounding errors, a
+                # sample counts as if it were as large as they are.
+                if model.inputs[0] < SMALL_NOISE * (1.0 + model.column[model.size]):
+                    model.inputs[0] = max(model.inputs[0], smallest_noise(model))
                 if status >= 0:
                     status = learn_projected(model, residual)
             if status == JOINED and leader.size > leader.max_size:

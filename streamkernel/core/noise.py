@@ -34,6 +34,7 @@ from .stream import (
     learn_each,
     predict_errors,
     present,
+    tended,
 )
 from .symmetric import sweep
 from .triangular import dot, row_start
@@ -84,7 +85,7 @@ def step(model: Model) -> int:
         # As much noise as makes this error one at the cap: the outlier is learned with the weight that this leaves it.
         known = function_variance(model, residual, unlearned_variance(model))
         noise = max(noise, error * error / limit - known)
-    if noise < SMALL_NOISE:
+    if noise < SMALL_NOISE * (1.0 + model.column[model.size]):
         noise = max(noise, smallest_noise(model))
     joined, unlearned = learn(model, residual, noise)
     model.relative_variance = function_variance(model, residual, unlearned)
@@ -136,7 +137,8 @@ def settle_noise(model: Model) -> None:
 @jit
 def learn_one(table: Table) -> int:
     """Learn the sample in `inputs`; the contract of `stream.learn_one`."""
-    return step(Model(table))
+    model = Model(table)
+    return tended(model, step(model))
 
 
 @jit

@@ -199,7 +199,7 @@ class KernelMixture(base.Regressor, Checkpointed):
             means, variances = self._moments(x)
             limits = min(self._low, target), max(self._high, target)
             logs, losses = self._record(target, means, variances, *limits)
-            if not (w * losses).sum() <= reading.LARGEST_TARGET**2:
+            if not float(losses.sum()) <= reading.LARGEST_TARGET**2 / max(w, 1.0):
                 raise ValueError(
                     f"target y is {y!r} with weight {w!r}: its squared error overflows; rescale the target"
                 )

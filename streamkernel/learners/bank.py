@@ -12,6 +12,7 @@ import numpy as np
 from ..core import following, stream
 from ..core.model import Model
 from ..core.types import Matrix, Vector
+from ..core.whitened import SMALL_NOISE
 from ..kernels import Feature
 from . import leading
 from .base import StreamingRegressor
@@ -21,10 +22,14 @@ from .recursion import Recursion
 LARGEST_USUAL, LARGEST_USUAL_WEIGHT = 1e50, 100.0
 
 
-def is_usual(x: Mapping[Feature, Any], y: float, w: float) -> bool:
-    """Whether a sample that can be predicted can be learned too, whatever was learned before."""
+def is_usual(models: Sequence[Recursion], x: Mapping[Feature, Any], y: float, w: float) -> bool:
+    """Whether models that have just predicted a sample will learn it too, whatever they have learned before."""
     largest = max(map(abs, x.values()), default=0.0)
-    return bool(max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT)
+    if not (max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT):
+        return False
+    # Below this similarity, which the prediction has left behind the column, no noise is lost among rounding errors.
+    limit = 1.0 / (SMALL_NOISE * w) - 1.0
+    return all(model.knows(x) and model.model.column[model.size] <= limit for model in models)
 
 
 class Bank:
@@ -87,7 +92,8 @@ class Bank:
 
         Requires: `moments` has accepted it, the target and the weight are good.
         """
-        before = None if is_usual(x, y, w) else copy.deepcopy(self.experts)
+        leaders = [self.experts[leader].recursion for leader, _ in self._groups]
+        before = None if is_usual(leaders, x, y, w) else copy.deepcopy(self.experts)
         try:
             for leader, followers in self._groups:
                 self._learn_group(leader, followers, x, y, w)
