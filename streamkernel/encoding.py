@@ -30,6 +30,7 @@ IQR_OF_GAUSSIAN = 1.349
 SMALLEST_SPREAD = 1e-12
 
 
+PLAIN = (float, int, bool)
 # Names of other kinds are taken for what they look like after a checkpoint is restored.
 STORED_NAMES = (str, int, float, tuple, type(None), np.generic)
 
