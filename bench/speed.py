@@ -775,6 +775,28 @@ def batch_predictions(model: KRLS, xs: np.ndarray, ys: np.ndarray, sizes: np.nda
     return predictions
 
 
+def readers(options: Options) -> Iterator[Line]:
+    """The lock by which threads may predict at the same time, as a share of the prediction."""
+    for m in options.sizes(20, 50):
+        data = workload(m)
+        model = prepared(m, data)
+        samples = [dict(enumerate(x)) for x in data.visits.tolist()]
+        lock, predict = model.recursion.reading, model.predict_one
+
+        def take(part: slice, lock: object = lock) -> None:
+            for _ in samples[part]:  # noqa: B023 (called in this turn of the loop)
+                with lock:  # type: ignore[attr-defined]
+                    pass
+
+        def ask(part: slice, predict: Callable[..., object] = predict) -> None:
+            for x in samples[part]:  # noqa: B023
+                predict(x)
+
+        yield ratio_line(
+            "readers", "the readers' lock vs predict_one", m, take_turns([cycle(take), cycle(ask)], options.rounds), 0.1
+        )
+
+
 SECTIONS: dict[str, Callable[[Options], Iterator[Line]]] = {
     "recursion": recursion,
     "many": many,
@@ -789,6 +811,7 @@ SECTIONS: dict[str, Callable[[Options], Iterator[Line]]] = {
     "memory": memory,
     "stability": stability,
     "live": live_view,
+    "readers": readers,
 }
 
 # The report -----------------------------------------------------------------------------------------------------------

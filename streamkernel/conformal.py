@@ -18,7 +18,7 @@ from river.conf.interval import Interval
 from . import checks
 from .checkpoint import Checkpointed
 from .kernels import Feature
-from .learners import KRLS
+from .learners import KRLS, reading
 
 
 class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
@@ -27,7 +27,9 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
     The interval is μ(x) ± q σ(x), with μ and σ from the wrapped model's predictive distribution and q an empirical
     quantile of the recent scores |y − μ| / σ. Which quantile is adapted after every sample: after a miss the next
     interval is wider, after a hit a little narrower, in the proportion that makes the long-run share of misses 1 −
-    level on any stream. Over T samples the share differs from it by at most 1/(rate·T).
+    level: over T samples it differs from that by (α₁ − α_T)/(rate·T), whatever the stream does. α_T stays between about
+    0 and 1, and the difference below 1/(rate·T), as long as no score exceeds the largest recent one times the number of
+    misses in a row. Who places every target just outside the interval is not covered, as no finite interval would be.
 
     Parameters
     ----------
@@ -84,6 +86,7 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
 
     def learn_one(self, x: Mapping[Feature, Any], y: float, **arguments: Any) -> None:
         """Adapt the quantile to the interval that was predicted for `x`, then let the model learn."""
+        reading.target(y)
         distribution = self._distribution(x)
         score = abs(y - distribution.mu) / distribution.sigma
         missed = score > self._reach()

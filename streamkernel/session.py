@@ -22,6 +22,15 @@ Moments = tuple[int, float, float]
 NOTHING_SEEN: Moments = (0, 0.0, 0.0)
 
 
+def _grown(moments: Moments, value: float) -> Moments:
+    """Count, mean and sum of squared deviations with one value more (Welford's update)."""
+    count, mean, squares = moments
+    count += 1
+    shift = value - mean
+    mean += shift / count
+    return count, mean, squares + shift * (value - mean)
+
+
 class Standardizer(Checkpointed):
     """Running mean and variance of every feature; scales a sample to zero mean and unit variance as known so far.
 
@@ -42,7 +51,7 @@ class Standardizer(Checkpointed):
 
     def learn_one(self, x: Mapping[Feature, float]) -> None:
         """Take one sample into the moments."""
-        self.take(self.follow(x)[1])
+        self._moments.update(self.follow(x)[1])
 
     def transform_one(self, x: Mapping[Feature, float]) -> dict[Feature, float]:
         """The sample in standard units; a feature that has not varied yet is zero."""
@@ -53,29 +62,25 @@ class Standardizer(Checkpointed):
         return scaled
 
     def follow(self, x: Mapping[Feature, float]) -> tuple[dict[Feature, float], dict[Feature, Moments]]:
-        """The sample in the standard units that hold when it is known, and the moments then (Welford's update).
+        """The sample in the standard units that hold when it is known, and the moments then.
 
         Nothing is changed: `take` the moments when the sample has been learned.
         """
-        scaled, moments = {}, {}
+        scaled, moments, known, sqrt = {}, {}, self._moments, math.sqrt
         for name, value in x.items():
-            count, mean, squares = self._moments.get(name, NOTHING_SEEN)
+            count, mean, squares = known.get(name, NOTHING_SEEN)  # `_grown`, without the call
             count += 1
             shift = value - mean
             mean += shift / count
             rest = value - mean
             squares += shift * rest
             moments[name] = count, mean, squares
-            scaled[name] = rest / math.sqrt(squares / count) if squares > 0.0 else 0.0
+            scaled[name] = rest / sqrt(squares / count) if squares > 0.0 else 0.0
         return scaled, moments
 
     def take(self, moments: Mapping[Feature, Moments]) -> None:
         """Go on from the moments that `follow` gave."""
         self._moments.update(moments)
-
-    def squares(self, name: Feature) -> float:
-        """The sum of squared deviations of a feature."""
-        return self._moments.get(name, NOTHING_SEEN)[2]
 
     def to_river(self) -> preprocessing.StandardScaler:
         """River's scaler with the same statistics."""
@@ -121,6 +126,7 @@ class Session(Checkpointed):
         self.encode = encode
         self.target = target
         self.features = features
+        self.classifies = isinstance(model, base.Classifier)
         self.rows = 0
         self.unlabeled = 0
         self.skipped = 0
@@ -130,13 +136,8 @@ class Session(Checkpointed):
         self._covered: list[int] = [0, 0]
         self._classes: dict[Any, int] = {}
         self._standardizer = Standardizer()
-        self._target = Standardizer()
+        self._target = NOTHING_SEEN
         self._encoder = Encoder()
-
-    @property
-    def classifies(self) -> bool:
-        """Whether the targets are classes."""
-        return isinstance(self.model, base.Classifier)
 
     @property
     def learned(self) -> int:
@@ -155,27 +156,27 @@ class Session(Checkpointed):
     def follow(self, x: Mapping[Feature, Any], y: Any, level: float | None = None) -> tuple[Any, ...]:
         """The prediction for one row, with bounds if there is a level, made before the row is learned."""
         moments = None
-        known = x
         if self.encode:
-            known = self._encoder.named(self._encoder.learn(x))
+            x = self._encoder.named(self._encoder.learn(x))
         if self.scale:
-            known, moments = self._standardizer.follow(known)
-        if self.classifies:
-            found = self._learn_class(known, y)
-        else:
-            bounds = () if level is None else _bounds(self.model, known, level)
-            prediction = self.model.predict_learn_one(known, y)
-            found = (prediction, *bounds)
-            self._squares += (y - prediction) ** 2
-            self._absolute += abs(y - prediction)
-            self._target.learn_one({0: y})
-            if bounds:
-                self._covered[0] += bounds[0] <= y <= bounds[1]
-                self._covered[1] += 1
-        if moments is not None:
+            x, moments = self._standardizer.follow(x)
+        found = self._learn_class(x, y) if self.classifies else self._learn_number(x, y, level)
+        if moments:
             self._standardizer.take(moments)
         self.rows += 1
         return found
+
+    def _learn_number(self, x: Mapping[Feature, Any], y: float, level: float | None) -> tuple[float, ...]:
+        bounds = () if level is None else _bounds(self.model, x, level)
+        prediction = self.model.predict_learn_one(x, y)
+        error = y - prediction
+        self._squares += error * error
+        self._absolute += abs(error)
+        self._target = _grown(self._target, y)
+        if bounds:
+            self._covered[0] += bounds[0] <= y <= bounds[1]
+            self._covered[1] += 1
+        return (prediction, *bounds)
 
     def _learn_class(self, x: Mapping[Feature, Any], y: Any) -> tuple[Any, float]:
         found = _likeliest(self.model.predict_proba_one(x))
@@ -209,7 +210,7 @@ class Session(Checkpointed):
         squares, absolute = self._squares / count, self._absolute / count
         if self.classifies:  # beside what the most frequent class so far would have scored
             return {"accuracy": 1.0 - squares, "naive_accuracy": 1.0 - absolute}
-        variance = self._target.squares(0)
+        variance = self._target[2]
         explained = 1.0 - self._squares / variance if variance > 0.0 else math.nan
         return {"rmse": math.sqrt(squares), "mae": absolute, "r2": explained}
 
@@ -228,7 +229,7 @@ class Session(Checkpointed):
         return {
             "sums": [self.rows, self._squares, self._absolute],
             "standardizer": self._standardizer,
-            "target": self._target,
+            "target": {0: self._target},
             "counts": [self.unlabeled, self.skipped, *self._covered],
             "encoder": [self._encoder.columns, self._encoder.words, self._encoder.labels, self._encoder.gaps],
             "classes": self._classes,
@@ -237,8 +238,10 @@ class Session(Checkpointed):
 
     def _set_state(self, state: dict[str, Any]) -> None:
         self.rows, self._squares, self._absolute = state["sums"]
-        self._standardizer, self._target = state["standardizer"], state["target"]
-        if "counts" in state:  # sessions of earlier releases know nothing of them
+        self._standardizer = state["standardizer"]
+        target = state["target"]  # a standardizer in earlier releases
+        self._target = tuple((target._moments if isinstance(target, Standardizer) else target).get(0, NOTHING_SEEN))
+        if "counts" in state:
             self.unlabeled, self.skipped, *self._covered = state["counts"]
             *known, self._encoder.gaps = state["encoder"]
             self._encoder.restore(*known)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numba import config
-from scipy import linalg
+from scipy import linalg, optimize
 
 JIT = not config.DISABLE_JIT
 PIVOT_LIMIT = 1e14
@@ -222,6 +222,46 @@ class Filter:
             self.P = inverse @ inverse.T / self.forgetting
 
 
+class NoiseFilter:
+    """The mean and the logarithm of the noise, each a dense filter over the same whitened projections."""
+
+    def __init__(
+        self, ridge: float, noise_ridge: float, cap: float, forgetting: float = 1.0, walk: bool = False
+    ) -> None:
+        self.mean, self.noise_ridge, self.cap = Filter(ridge, forgetting, walk), noise_ridge, cap
+        self.logarithm, self.S = np.zeros(0), np.zeros((0, 0))
+        self.sum = self.weight = 0.0
+
+    def step(self, z: Any, residual: float, joined: bool, y: float, w: float = 1.0) -> None:
+        """Take in a target; z is the projection on the dictionary before the sample, extended where it joined."""
+        old = z[:-1] if joined else z
+        noise = math.exp(min(max(old @ self.logarithm, -30.0), 30.0)) / w
+        error = y - old @ self.mean.mean
+        level = self.sum / self.weight if self.weight >= 10.0 else 0.0
+        unlearned = old @ self.mean.P @ old if len(old) else 0.0
+        u = unlearned + residual / self.mean.ridge
+        if level > 0.0 and error**2 > self.cap * level * noise:
+            noise = max(noise, error**2 / (self.cap * level) - u)
+        square = min(error**2 / (level * (noise + u)), self.cap) if level > 0.0 else 1.0
+        self.mean.step(z, y, noise)
+        keep = self.mean.forgetting * (1.0 - 1.0 / 500.0)
+        self.sum = keep * self.sum + error**2 / (noise + (u if joined else unlearned))
+        self.weight = keep * self.weight + 1.0
+        if joined:
+            self.logarithm = np.append(self.logarithm, 0.0)
+            self.S = linalg.block_diag(self.S, np.eye(1) / self.noise_ridge)[-len(z) :, -len(z) :]
+        v, Sz = z @ self.S @ z, self.S @ z
+        d = optimize.brentq(lambda d: d - 0.5 * v * (square * math.exp(-d) - 1.0), -0.5 * v - 1.0, 20.0, xtol=1e-14)
+        self.logarithm = self.logarithm + Sz * d / v
+        self.S = self.S - np.outer(Sz, Sz) / (v + 2.0)
+        drift = (1.0 - self.mean.forgetting) / self.noise_ridge * np.eye(len(z))
+        if self.mean.walk:
+            self.S = self.S + drift
+        else:
+            self.S = self.mean.forgetting * self.S + drift
+            self.logarithm = math.sqrt(self.mean.forgetting) * self.logarithm
+
+
 def marginalize(L: Any, mean: Any, P: Any, keep: Any) -> tuple[Any, Any, Any]:
     """Drop points: the factor of what is left of K = LL', and the posterior of f_D = Lu there, whitened again."""
     factor = np.linalg.cholesky((L @ L.T)[np.ix_(keep, keep)])
@@ -233,6 +273,12 @@ def importances(factor: Any, covariance: Any, weights: Any) -> Any:
     """For each point, its squared coefficients over their variance, from the posterior of the whitened weights."""
     back = np.linalg.inv(factor).T
     return ((weights @ back.T) ** 2).sum(axis=0) / np.diagonal(back @ covariance @ back.T)
+
+
+def coefficient_variances(factor: Any, covariance: Any) -> tuple[Any, Any]:
+    """The diagonals of L⁻ᵀPL⁻¹ and of K⁻¹, by dense solves."""
+    inverse = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+    return np.einsum("ij,ij->j", inverse, covariance @ inverse), np.einsum("ij,ij->j", inverse, inverse)
 
 
 # Packed matrices ------------------------------------------------------------------------------------------------------

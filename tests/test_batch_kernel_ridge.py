@@ -328,7 +328,7 @@ def test_to_stream_keeps_names_and_bounds():
     pandas = pytest.importorskip("pandas")
     random = np.random.default_rng(5)
     frame = pandas.DataFrame(random.normal(size=(30, 2)), columns=["b", "a"])
-    model = KernelRidge(kernels.RBF({"a": 0.5, "b": 3.0}), "kaar", center=False).fit(
+    model = KernelRidge(kernels.RBF({"a": 0.5, "b": 3.0}), "kaar", ridge=0.01, center=False).fit(
         frame, np.sin(frame["a"].to_numpy())
     )
     stream = model.to_stream()
@@ -351,7 +351,10 @@ def test_to_stream_keeps_names_and_bounds():
         ({"iterations": 0}, "iterations must be a number > 0, got 0"),
         ({"iterations": "many"}, "iterations must be"),
         ({"control": -0.5}, "control must be a number >= 0, got -0.5"),
-        ({"kernel": kernels.Linear(), "ridge_scale": "relative"}, r"mean diagonal of Linear\(\), which is 0.0"),
+        (
+            {"kernel": kernels.Linear(), "ridge": 0.01, "ridge_scale": "relative"},
+            r"mean diagonal of Linear\(\), which is 0.0",
+        ),
         ({"kernel": "rbf"}, "kernel must be one of streamkernel.kernels or None, got 'rbf'"),
     ],
 )

@@ -25,6 +25,9 @@ EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 CASES: dict[str, Any] = EXPECTED["cases"]
 PARTS = [(name, part) for name, case in CASES.items() for part in case["parts"]]
 TOLERANCE = 1e-12
+# Where that release was wrong, this one goes on as it should, from the sample on at which it mattered: the variance of
+# the noise of a point that joins; weights when the range of the targets grows.
+MENDED = {"heteroscedastic-walk": 2, "mixture-aggregating": 2}
 
 
 def restored(name: str) -> Any:
@@ -84,8 +87,9 @@ def test_continues_as_the_release_that_wrote_it(name: str, part: str) -> None:
     case = CASES[name]
     got, want = continued(name)[part], case["parts"][part]
     assert len(got) == len(want)
-    if differences(name) and case["steady"] is not None:
-        want = want[: case["steady"]] if part == "steps" else []
+    steady = MENDED.get(name, case["steady"] if differences(name) else None)
+    if steady is not None:
+        want = want[:steady] if part == "steps" else []
     for i, (row, expected) in enumerate(zip(got, want, strict=False)):
         assert len(row) == len(expected), f"{case['class']} ({name}), {part} {i}"
         for value, number in zip(row, expected, strict=True):

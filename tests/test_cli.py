@@ -234,8 +234,21 @@ def test_equalize(alphabet, capsys):
     assert "bit_error_rate" in capsys.readouterr().out
 
 
+def test_equalize_learns_the_channel_by_default(capsys):
+    options = ["equalize", "--alphabet", "qpsk", "--taps", "1,0.4-0.3j", "--noise", "0.4", "--symbols", "3000"]
+    ours, model = (run_json(capsys, *options, "--bayes", *more) for more in ([], ["--model", "krls"]))
+    assert ours["symbol_error_rate"] < 0.5 * model["symbol_error_rate"]
+    # A window of two observations knows less than all of them.
+    assert ours["bayes_symbol_error_rate"] < model["bayes_symbol_error_rate"]
+    assert 0.8 < ours["symbol_error_rate"] / ours["bayes_symbol_error_rate"] < 1.5
+
+
 def test_equalize_fails_in_one_line(capsys):
-    for options, message in ((["--taps", "a,b"], "'a'"), (["--delay", "-1"], "delay"), (["--noise", "-1"], "noise")):
+    for options, message in (
+        (["--taps", "a,b"], "--taps must be numbers"),
+        (["--delay", "-1"], "delay"),
+        (["--noise", "-1"], "noise"),
+    ):
         assert cli.main(["equalize", *options]) == 2
         assert message in capsys.readouterr().err
 

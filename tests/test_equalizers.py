@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import JIT
+from river import linear_model
 
 from bench import equalizers as bench
 from streamkernel import KRLS, KernelEqualizer, LSSVMClassifier, datasets
 from streamkernel.core import states
+from streamkernel.datasets.channel import tanh
 from streamkernel.equalization import ALPHABETS, BayesDetector, LinearEqualizer, curves
 from streamkernel.equalization.channel_model import all_windows, choose, features, projections
 from streamkernel.equalization.windows import is_odd, rotations
@@ -41,6 +43,29 @@ def test_without_a_model_it_is_near_the_bound(name: str, snr: float) -> None:
     assert found < 1.15 * bound
     assert found < 0.8 * rate(linear.equalize_many(observations, symbols, 1000), symbols, channel.delay)
     assert equalizer._receiver.chosen.memory == channel.memory
+
+
+@jitted
+def test_64_qam() -> None:
+    """A saturating amplifier: near the bound without a model, where a linear equalizer is lost."""
+    channel = datasets.NonlinearChannel("64qam", (1.0, 0.15 - 0.1j), tanh, lags=3, delay=1, seed=7).at_snr(24)
+    symbols, observations = channel.sequence(5000)
+    equalizer = KernelEqualizer(delay=1, alphabet="64qam")
+    equalizer.equalize_many(observations[:1000], symbols[:1000])
+    equalizer.reset_errors()
+    decisions, ratios = equalizer.equalize_many(observations[1000:], symbols[1000:], 0, soft=True)
+    found = equalizer.symbol_error_rate
+    assert found < 1.5 * rate(BayesDetector(channel).decide(observations), symbols, 1) < 0.04
+    linear = LinearEqualizer(3, 1, "64qam", directed=False)
+    assert found < 0.2 * rate(linear.equalize_many(observations, symbols, 1000), symbols, 1)
+    # Neighbors differ in one of six bits; the amplifier moves corners near each other, and the exact detector has 1.33
+    # wrong bits a symbol here. The ratios' signs are the decisions.
+    assert equalizer.bit_errors < 1.5 * equalizer.symbol_errors
+    decided = np.abs(decisions[:, None] - np.array(ALPHABETS["64qam"])).argmin(axis=1)
+    agree = (ratios < 0) == ((decided[:, None] >> np.arange(5, -1, -1)) & 1)
+    assert ratios.shape == (4000, 6) and agree.mean() > 0.999
+    model = KernelEqualizer(KRLS(Odd(RBF(3.0)) + 0.2 * Linear(), 1e-4, 1e-3), 3, 1, "64qam", symmetric=True)
+    assert rate(model.equalize_many(observations, symbols, 1000), symbols, 1) < 0.1
 
 
 def test_one_and_many_are_the_same() -> None:
@@ -200,14 +225,15 @@ def test_both_parts_share_one_recursion() -> None:
     assert equalizer.model._model.coefficients.shape == (2, equalizer.model.size)
 
 
-@pytest.mark.parametrize("kind", ["channel", "regression", "classification"])
+@pytest.mark.parametrize("kind", ["channel", "regression", "bits", "classification"])
 def test_soft_outputs_are_calibrated(kind: str) -> None:
     """Where a bit has the probability p, it is right with about that frequency; the ratios agree with the decisions."""
     channel = datasets.named_channel("pam4", seed=4).at_snr(15)
     n = 6000 if kind == "channel" and JIT else 1500
     symbols, observations = channel.sequence(n)
-    models = {"channel": None, "regression": KRLS(RBF(1.0), 1e-2, 0.1), "classification": LSSVMClassifier(RBF(1.0))}
-    equalizer = KernelEqualizer(models[kind], 3, 1, alphabet="pam4", directed=False)
+    model = KRLS(RBF(1.0), 1e-2, 0.1)
+    models = {"channel": None, "regression": model, "bits": model, "classification": LSSVMClassifier(RBF(1.0))}
+    equalizer = KernelEqualizer(models[kind], 3, 1, alphabet="pam4", directed=False, detector=kind)
     decisions, ratios = equalizer.equalize_many(observations, symbols, training=600, soft=True)
     assert ratios.shape == (n, 2)
     sent = np.abs(symbols[600:-1, None] - np.array(ALPHABETS["pam4"])).argmin(axis=1)
@@ -216,6 +242,39 @@ def test_soft_outputs_are_calibrated(kind: str) -> None:
     wrong = (ratios[601:] < 0) != bits
     assert wrong.mean() == pytest.approx(probability.mean(), rel=0.5, abs=0.01)
     assert rate(decisions, symbols, 1, start=600) < 0.2
+
+
+@jitted
+def test_a_temperature_makes_probabilities_right() -> None:
+    """Least squares says little of how sure it is: two symbols were sixteen times as often wrong as they said."""
+    channel = datasets.named_channel("cubic", seed=300).at_snr(9)
+    symbols, observations = channel.sequence(10_000)
+    equalizer = KernelEqualizer(KRLS(RBF(1.0), 1e-2, 0.1), 2, 1, directed=False)
+    _, ratios = equalizer.equalize_many(observations, symbols, training=2000, soft=True)
+    late, sent = ratios[2001:, 0], symbols[2000:-1] > 0
+    doubt = 1.0 / (1.0 + np.exp(np.abs(late)))
+    assert ((late < 0) != sent).mean() == pytest.approx(doubt.mean(), rel=0.35)
+    loss = np.logaddexp(0.0, np.where(sent, late, -late)).mean()
+    for other in (0.5, 2.0):  # neither colder nor warmer ones are better
+        assert loss < np.logaddexp(0.0, np.where(sent, other * late, -other * late)).mean()
+
+
+def test_bits_of_any_regressor() -> None:
+    """One recursion for all bits, or a model of river for each; the arrays learn what single symbols do."""
+    channel = datasets.named_channel("pam4", seed=4).at_snr(22)
+    symbols, observations = channel.sequence(600)
+    many, one = (KernelEqualizer(KRLS(RBF(1.0), 1e-2, 0.1), 3, 1, "pam4", detector="bits") for _ in range(2))
+    decisions = many.equalize_many(observations, symbols, training=400)
+    single = [one.equalize_one(y, u, train=t < 400) for t, (y, u) in enumerate(zip(observations, symbols))]
+    np.testing.assert_array_equal(decisions, [math.nan if d is None else d for d in single])
+    assert many.model.recursion.outputs == 2 and rate(decisions, symbols, 1, start=400) < 0.1
+    river = KernelEqualizer(linear_model.LinearRegression(), 3, 1, "pam4", detector="bits")
+    river.equalize_many(observations[:200], symbols[:200])
+    assert len(river._receiver.models) == 2
+    restored = KernelEqualizer.from_bytes(many.to_bytes())
+    np.testing.assert_array_equal(restored.equalize_many(observations), many.equalize_many(observations))
+    with pytest.raises(ValueError, match=r"needs 2, 4, 8, .* symbols, got 3"):
+        KernelEqualizer(KRLS(), alphabet=(-1.0, 0.0, 1.0), detector="bits")
 
 
 def test_rotations() -> None:
@@ -257,7 +316,33 @@ def test_bad_observations_change_nothing() -> None:
         equalizer.equalize_many([[1.0, 2.0], [math.nan, 1.0]])
     with pytest.raises(ValueError, match="symbol must be one of"):
         equalizer.equalize_many([[1.0, 2.0]], np.array([0.5]))
+    for training in (-1, 2.5, True):
+        with pytest.raises(ValueError, match="training must"):
+            equalizer.equalize_many([[1.0, 2.0]], [1.0], training=training)  # type: ignore[arg-type]
+    for huge in (lambda: equalizer.equalize_one([1.0, 1e200]), lambda: equalizer.equalize_many([[1.0, -1e200]])):
+        with pytest.raises(ValueError, match=r"at most 1e\+140 in size"):
+            huge()
     assert equalizer.to_bytes() == before
+
+
+def test_units_and_offsets_do_not_matter() -> None:
+    channel = datasets.named_channel("pam4", seed=1).at_snr(18)
+    symbols, observations = channel.sequence(1500)
+    decisions = KernelEqualizer(delay=1, alphabet="pam4").equalize_many(observations, symbols, 500)
+    for unit in (1e-12, 1e12):
+        scaled = KernelEqualizer(delay=1, alphabet="pam4").equalize_many(unit * observations, symbols, 500)
+        np.testing.assert_array_equal(scaled, decisions)
+    moved = KernelEqualizer(delay=1, alphabet="pam4").equalize_many(observations + 100.0, symbols, 500)
+    assert rate(moved, symbols, 1, 500) < 1.3 * rate(decisions, symbols, 1, 500)
+
+
+def test_without_training_it_says_what_it_needs() -> None:
+    symbols, observations = datasets.named_channel("cubic", seed=1).at_snr(12).sequence(100)
+    equalizer = KernelEqualizer(delay=1)
+    with pytest.warns(UserWarning, match="learned from 25 known symbols on"):
+        assert np.isnan(equalizer.equalize_many(observations[:50])).all()
+    equalizer.equalize_many(observations[50:75], symbols[50:75])
+    assert np.isfinite(equalizer.equalize_many(observations[75:])).all()
 
 
 # Linear equalizers and curves -----------------------------------------------------------------------------------------

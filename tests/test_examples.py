@@ -16,7 +16,7 @@ NEEDS = {
     "krls_figure4_laser": ("santafe.csv",),
     "krls_table3_real_data": ("boston.csv", "cpu-small.csv"),
 }
-PLOTS = ("krls_figure4_laser", "krls_table4_mackey_glass")
+PLOTS = ("equalizer_error_rates", "kafbox_channel_switch", "krls_figure4_laser", "krls_table4_mackey_glass")
 
 pytestmark = pytest.mark.skipif(not JIT, reason="too slow without numba")
 

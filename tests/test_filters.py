@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import JIT
-from river import checks
+from river import checks, linear_model
 
 from streamkernel import KRLS, KRR, datasets, run
 from streamkernel.checkpoint import loads
-from streamkernel.filters import KAPA, KLMS, KNLMS, NORMA, QKLMS, ExKRLS, FixedBudgetKRLS
+from streamkernel.filters import KAPA, KLMS, KNLMS, NORMA, QKLMS, ExKRLS, FixedBudgetKRLS, decibels, learning_curve
 from streamkernel.kernels import RBF, Linear, Polynomial
 
 pytestmark = pytest.mark.core
@@ -315,3 +315,53 @@ def test_they_learn_mackey_glass() -> None:
     for kind in (KLMS, QKLMS, NORMA, KNLMS, KAPA, ExKRLS, FixedBudgetKRLS):
         errors = run(kind(RBF(0.5)), X, y).errors
         assert np.mean(errors[-500:] ** 2) < 0.2 * np.var(y), kind
+
+
+# Learning curves ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: KLMS(RBF(1.0)), lambda: KRLS(RBF(1.0), 1e-3), lambda: KRR(RBF(1.0), ridge=0.1)]
+)
+def test_learning_curves_are_the_errors_of_single_samples(make: Any) -> None:
+    X, y = datasets.MackeyGlass(seed=1).arrays(120)
+    test = X[100:], y[100:]
+    squares, expected = [], []
+    model = make()
+    for i, (row, target) in enumerate(zip(X[:100].tolist(), y[:100].tolist())):
+        x = dict(enumerate(row))
+        if i % 40 == 0:
+            expected.append(np.mean((test[1] - model.predict_many(test[0])) ** 2))
+        squares.append((target - model.predict_one(x)) ** 2)
+        model.learn_one(x, target)
+    expected.append(np.mean((test[1] - model.predict_many(test[0])) ** 2))
+    one_step = [np.mean(squares[start : start + 40]) for start in (0, 40, 80)]
+    tested = learning_curve(make(), X[:100], y[:100], *test, every=40)
+    assert tested.samples.tolist() == [0, 40, 80, 100]
+    np.testing.assert_allclose(tested.decibels, 10.0 * np.log10(expected), atol=1e-6)
+    curve = learning_curve(make(), X[:100], y[:100], every=40)
+    assert curve.samples.tolist() == [0, 40, 80]
+    np.testing.assert_allclose(curve.decibels, 10.0 * np.log10(one_step), atol=1e-6)
+
+
+def test_learning_curves_of_any_regressor() -> None:
+    X, y = datasets.MackeyGlass(seed=1).arrays(300)
+    model = linear_model.LinearRegression()
+    curve = learning_curve(model, X[:200], y[:200], X[200:], y[200:], every=100)
+    single = learning_curve(linear_model.LinearRegression(), X[:200], y[:200], every=100)
+    assert curve.samples.tolist() == [0, 100, 200] and single.samples.tolist() == [0, 100]
+    assert curve.decibels[-1] < curve.decibels[0] and single.decibels[-1] < single.decibels[0]
+
+
+def test_learning_curves_refuse_what_they_cannot_use() -> None:
+    model = KLMS(RBF(1.0))
+    X = np.zeros((3, 1))
+    for arguments, message in (
+        ({"y": [0.0, 1.0]}, "y"),
+        ({"y": np.zeros(3), "every": 0}, "every"),
+        ({"y": np.zeros(3), "X_test": X}, "both or neither"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learning_curve(model, X, **arguments)  # type: ignore[arg-type]
+    assert model.size == 0
+    assert decibels(0.0) == -math.inf

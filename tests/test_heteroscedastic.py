@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+import reference
 from river import checks, conf, preprocessing
 
 from streamkernel import KAAR, KRLS, KRR, AdaptiveConformal, HeteroscedasticKRLS, datasets
@@ -122,12 +123,43 @@ def test_with_fixed_noise_the_stream_is_the_weighted_batch_solve(kernel):
         assert residual + ridge * explained == pytest.approx(expected, rel=1e-8, abs=1e-8)
 
 
-@pytest.mark.parametrize("variance", [1e-6, 0.1, 3.0, 50.0])
-@pytest.mark.parametrize("square", [0.0, 0.01, 1.0, 12.0, 1e6])
+@pytest.mark.parametrize("noise_ridge", [0.05, 1.0])
+@pytest.mark.parametrize(
+    ("forgetting", "forget"), [(1.0, "prior"), (0.99, "prior"), (0.99, "walk"), (0.97, "prior"), (0.97, "walk")]
+)
+def test_both_recursions_equal_dense_filters(noise_ridge, forgetting, forget):
+    rng = np.random.default_rng(8)
+    X = rng.uniform(-2.0, 2.0, (160, 2))
+    y = np.sin(2.0 * X[:, 0]) + np.exp(X[:, 1] - 1.0) * rng.standard_normal(160)
+    y[[60, 90]] += [30.0, -200.0]  # beyond the cap
+    weights = rng.uniform(0.5, 2.0, 160)
+    kernel, threshold = RBF(1.0), 0.05
+    dense = reference.NoiseFilter(0.1, noise_ridge, 12.0, forgetting, forget == "walk")
+    model = HeteroscedasticKRLS(kernel, threshold, 0.1, noise_ridge, forgetting=forgetting, forget=forget)
+    projection = reference.Projection(kernel(X), threshold)
+    for t, x in enumerate(X.tolist()):
+        size, joined = projection.sizes[t], t in projection.indices
+        z = projection.Z[t, :size]
+        dense.step(z, projection.residuals[t], joined, y[t], weights[t])
+        model.learn_one(dict(enumerate(x)), y[t], weights[t])
+        assert model.size == size
+        found = model.recursion.model.weights[:, :size]
+        np.testing.assert_allclose(found[0], dense.mean.mean, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(found[1], dense.logarithm, rtol=1e-8, atol=1e-8)
+    assert model.noise_variance == pytest.approx(dense.sum / dense.weight, rel=1e-8)
+
+
+@pytest.mark.parametrize("variance", [1e-6, 0.1, 3.0, 50.0, 120.0, 1e4, 1e8])
+@pytest.mark.parametrize("square", [0.0, 1e-30, 1e-3, 0.01, 1.0, 12.0, 1e6])
 def test_the_mode_solves_its_equation(variance, square):
     mode = getattr(noise._mode, "py_func", noise._mode)
     d = mode(variance, square)
-    assert d == pytest.approx(0.5 * variance * (square * math.exp(-d) - 1.0), abs=1e-9)
+    if square == 0.0:
+        assert d == -0.5 * variance
+    elif variance <= 100.0:
+        assert d == pytest.approx(0.5 * variance * (square * math.exp(-d) - 1.0), abs=1e-9)
+    else:  # the equation in logarithms
+        assert math.log(d + 0.5 * variance) + d == pytest.approx(math.log(0.5 * variance * square), abs=1e-9)
 
 
 def test_both_recursions_survive_pruning_forgetting_and_checkpoints():
@@ -250,6 +282,30 @@ def test_a_conformal_model_is_restored_bit_for_bit():
             each.learn_one({"a": a}, b)
     assert restored.to_bytes() == model.to_bytes()
     assert restored.predict_one({"a": 0.1}) == model.predict_one({"a": 0.1})
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.5])
+@pytest.mark.parametrize("stream", ["usual", "bounded adversary", "escalating adversary"])
+def test_the_share_of_misses_is_what_the_theorem_says(stream, rate):
+    rng = np.random.default_rng(6)
+    model = AdaptiveConformal(KRLS(RBF(1.0), ridge=0.1), level=0.9, rate=rate, window_size=50)
+    first, misses = model._miss_rate, 0
+    count = 15 if stream == "escalating adversary" else 400
+    for _ in range(count):
+        x = {"a": float(rng.normal())}
+        interval = model.predict_one(x, with_interval=True)
+        y = float(rng.normal())
+        if stream != "usual":
+            y = interval.upper + 0.1 * interval.width
+        if stream == "bounded adversary":
+            y = min(y, 3.0)
+        misses += y not in interval
+        model.learn_one(x, y)
+    assert misses / count == pytest.approx(0.1 + (first - model._miss_rate) / (rate * count), abs=1e-9)
+    if stream == "escalating adversary":
+        assert misses == count
+    else:
+        assert abs(misses / count - 0.1) <= 1.5 / (rate * count)
 
 
 def test_an_interval_grows_while_it_keeps_missing_and_stays_finite():

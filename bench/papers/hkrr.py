@@ -134,7 +134,7 @@ def run_williams(runs: int) -> dict[str, Curves]:
     predictions: dict[str, list[Any]] = {kind: [] for kind in LABELS}
     for seed in report.progress(range(runs), "Williams"):
         X, y = datasets.Heteroscedastic(seed=seed).arrays(SET_SIZE)
-        for model in (HKRR(kernel), LOOHKRR(kernel)):
+        for model in (HKRR(kernel, ridge=1.0), LOOHKRR(kernel, ridge=1.0)):
             predictions[type(model).__name__].append(model.fit(X, y).predict(GRID, return_std=True))
         mean, variances = homoscedastic(kernel, X, y)
         for kind, variance in variances.items():

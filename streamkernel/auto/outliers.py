@@ -1,15 +1,16 @@
 """Gross errors among the targets: a slipped decimal point must not decide what is learned from a thousand others.
 
 A target is taken for one where it lies far outside those of the window and far from what was predicted, both by
-limits that one such target in a hundred does not move. It is set aside until the next sample: where that is one too,
-on the same side, the targets have changed and both are learned. Otherwise it is not learned.
+limits that one such target in a hundred does not move. Its sample is set aside. Where the next target is gross too, on
+the same side, the targets have changed, and both are learned; where there are more of the kind than one in a hundred
+they are common, and all are learned.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,15 +19,15 @@ from ..core.types import Vector
 # Beyond so many times the largest common deviation, and so many times the median one.
 COMMON_REACH, MEDIAN_REACH = 3.0, 10.0
 # Deviations are common but for this share of them, and for so many; in short records for one.
-RARE_SHARE, FEWEST_RARE, SHORT = 0.01, 2, 20
+RARE_SHARE, FEWEST_RARE, SHORT = 0.01, 4, 20
 FEWEST_TARGETS = 4
-ERRORS_KEPT, TARGETS_KEPT = 500, 100
+ERRORS_KEPT, MOST_ASIDE = 1000, 100
 # Limits are found anew after so many samples, in short records after each.
 INTERVAL, EAGER = 32, 64
-# A target within this part of either limit is not gross; beyond that one makes up for the other.
-NEAR = 0.5
-# With so few errors so far a target must be twice as far beyond both together.
-DOUBT = 60.0
+# A target within this part of either limit is not gross; beyond that one makes up for the other, up to this product.
+NEAR, CLEAR = 0.5, 1.1
+# With so few errors so far the product must be larger by one: what is rare is not known yet.
+DOUBT = 200.0
 # A target that was not judged when it came is left out later only if it is so many times as far away as it might be.
 CERTAIN = 2.0
 
@@ -56,6 +57,16 @@ def reach(deviations: Vector) -> float:
     return max(COMMON_REACH * common, MEDIAN_REACH * median) or math.inf
 
 
+class Aside(NamedTuple):
+    """A sample that was not learned."""
+
+    row: Vector
+    target: float
+    weight: float
+    error: float
+    """Of the prediction."""
+
+
 class Outliers:
     """Judges targets by those of a window and by the errors made so far.
 
@@ -65,78 +76,82 @@ class Outliers:
     >>> import numpy as np
     >>> from streamkernel.auto.outliers import Outliers
     >>> outliers, window = Outliers(), np.random.default_rng(0).normal(size=200)
-    >>> sum(outliers.sets_aside(y, 0.0, window) for y in window)
-    0
-    >>> outliers.sets_aside(3.0, 0.0, window), outliers.sets_aside(1e8, 0.0, window)
+    >>> row = np.zeros(1)
+    >>> any(outliers.sets_aside(row, y, 1.0, 0.0, window) for y in window)
+    False
+    >>> outliers.sets_aside(row, 3.0, 1.0, 0.0, window), outliers.sets_aside(row, 1e8, 1.0, 0.0, window)
     (False, True)
 
     Two that follow each other are no errors:
 
-    >>> outliers.sets_aside(1e8, 0.0, window)
-    False
+    >>> outliers.count, outliers.sets_aside(row, 1e8, 1.0, 0.0, window), len(outliers.released()), outliers.count
+    (1, False, 1, 0)
 
     """
 
     def __init__(self) -> None:
         self.count = 0
         self._errors: deque[float] = deque(maxlen=ERRORS_KEPT)
-        self._aside: deque[float] = deque(maxlen=TARGETS_KEPT)
+        self._aside: deque[Aside] = deque(maxlen=MOST_ASIDE)
         self._limits = (0.0, math.inf, math.inf)  # center of the targets, reach about it, reach of the errors
         self._side = 0.0  # on which the last target was gross
         self._age = 0
+        self._is_new = False  # whether someone may have to be released
 
-    def sets_aside(self, target: float, mean: float, targets: Vector) -> bool:
-        """Whether not to learn a target now, given what was predicted and the targets of the window.
-
-        Where the one before it was set aside and this one is not, though it is as gross, neither is an error.
-        """
+    def sets_aside(self, row: Vector, target: float, weight: float, mean: float, targets: Vector) -> bool:
+        """Whether not to learn a sample now, given what was predicted and the targets of the window."""
         error = abs(target - mean)
         self._age += 1
         if self._age >= INTERVAL or len(self._errors) < EAGER:
             self._renew(targets)
         self._errors.append(error)
-        center, about, limit = self._limits
-        outside, beyond = abs(target - center) / about, error / limit
         before, self._side = self._side, 0.0
-        if min(outside, beyond) <= NEAR or outside * beyond <= 1.0 + DOUBT / len(self._errors):
+        if not self._is_gross(target, error):
             return False
-        self._side = math.copysign(1.0, target - center)
+        self._side = math.copysign(1.0, target - self._limits[0])
         if before == self._side:
-            self._age = INTERVAL
+            self._age, self._is_new = INTERVAL, True
             return False
         self.count += 1
-        self._aside.append(target)
+        self._aside.append(Aside(row, target, weight, error))
         return True
 
-    @property
-    def is_followed(self) -> bool:
-        """Whether the last target was gross, but believed."""
-        return self._side != 0.0 and self._age == INTERVAL
-
-    def believe(self) -> None:
-        """The last target that was set aside is no error after all."""
-        self.count -= 1
-        self._aside.pop()
+    def _is_gross(self, target: float, error: float) -> bool:
+        center, about, limit = self._limits
+        outside, beyond = abs(target - center) / about, error / limit
+        return min(outside, beyond) > NEAR and outside * beyond > CLEAR + DOUBT / len(self._errors)
 
     def _renew(self, targets: Vector) -> None:
         """Find the limits: what is set aside counts, so that no target of which there are many is gross."""
-        self._age = 0
+        self._age, self._is_new = 0, bool(self._aside)
         if len(targets) >= FEWEST_TARGETS:
             center = float(np.median(targets))
-            share = math.ceil(RARE_SHARE * len(targets))
-            all_targets = np.append(targets, list(self._aside)[-2 * share :])
-            self._limits = center, reach(np.abs(all_targets - center)), reach(np.array(self._errors))
+            known = np.append(targets, [sample.target for sample in self._aside])
+            self._limits = center, reach(np.abs(known - center)), reach(np.array(self._errors))
+
+    def released(self) -> list[Aside]:
+        """Samples that were set aside and are no errors after all; they are to be learned."""
+        if not self._is_new:
+            return []
+        self._is_new = False
+        free = [sample for sample in self._aside if not self._is_gross(sample.target, sample.error)]
+        if self._side and self._aside and not any(self._aside[-1] is sample for sample in free):
+            free.append(self._aside[-1])  # the last target was gross like this one, and believed
+        kept = [sample for sample in self._aside if not any(sample is other for other in free)]
+        self.count -= len(free)
+        self._aside = deque(kept, maxlen=MOST_ASIDE)
+        return free
 
     def get_state(self) -> list[Any]:
         """For a checkpoint."""
-        record = [np.array(self._errors), np.array(self._aside)]
-        return [self.count, *record, list(self._limits), self._side, self._age]
+        aside = [tuple(sample) for sample in self._aside]
+        return [self.count, np.array(self._errors), aside, list(self._limits), self._side, self._age, self._is_new]
 
     def set_state(self, state: list[Any]) -> None:
         """From a checkpoint."""
-        self.count, errors, aside, limits, self._side, self._age = state
+        self.count, errors, aside, limits, self._side, self._age, self._is_new = state
         self._errors.extend(errors.tolist())
-        self._aside.extend(aside.tolist())
+        self._aside.extend(Aside(*sample) for sample in aside)
         self._limits = limits[0], limits[1], limits[2]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -10,27 +11,35 @@ import numpy as np
 from river import base
 
 from .. import kernels
+from ..calendars import date_features
 from ..checkpoint import Checkpointed
 from ..core.types import Vector
 from ..encoding import Encoder
 from ..learners import reading
-from ..learners.bank import Bank
+from ..learners.bank import LARGEST_USUAL, LARGEST_USUAL_WEIGHT, Bank
 from ..learners.base import gaussian, interval
 from .calibration import Calibration
 from .drift import DriftWatch
+from .many import like, samples_of
 from .mixture import Mixture, new_weighting
 from .outliers import Outliers, gross
 from .relevance import Portrait, new_history, relevance
-from .tuning import Renewal, Tuning, as_budget, scaling_of
+from .tuning import Renewal, Tuning, as_budget, expected_time, scaling_of
 from .window import RowWindow
 
 # The scales are learned anew when the window has grown to these sizes.
 FIRST_TUNING, GROWTH = 8, 1.6
+# Between these sizes they are learned more often: a search is still cheap, and there is still much to find.
+EAGER_SIZES, EAGER_GROWTH = (100, 1000), 1.4
 # About how many microseconds a step may spend on that.
 TUNING_TIME = 10_000.0
+# A tuning begins at most so many samples ahead of its time, in order to be done then.
+MOST_AHEAD = 100
 # Gross errors do not enter a window that is shorter than this.
 YOUNG = 60
 
+# Of a target: squares of errors in units of small ones stay finite.
+LARGEST_TARGET = 1e100
 # Predictions stay within the targets seen so far, extended by this part of their range on both sides.
 MARGIN = 0.5
 
@@ -43,8 +52,12 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
     """A kernel regressor without parameters.
 
     It takes features as they come: of any scale, with long tails, words (one column for each, thirty at most for a
-    feature), gaps (None, NaN or absent: the mean, and a column that says so), constant ones, and ones that appear late
-    or vanish. It predicts from the first sample on. From a window of recent samples it learns a length scale for every
+    feature), dates (a date, datetime or ISO text: time of day, weekday, day of the year, days elapsed), gaps (None, NaN
+    or absent: the mean, and a column that says so), constant ones, and ones that appear late or vanish. Do not scale
+    them on the way: behind river's `StandardScaler` the same value is another number at every step, and errors are
+    larger, more than twice as large on `ChickWeights`.
+
+    It predicts from the first sample on. From a window of recent samples it learns a length scale for every
     feature, the noise, a level and a trend; it does so anew as the stream grows and when its errors show drift. Experts
     that forget at different paces are mixed by how well they predict, so that it follows a function that changes and
     stays put where it does not. Intervals are calibrated online: 90 % of the targets lie inside those of 90 %.
@@ -89,7 +102,6 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._calibration = Calibration()
         self._watch = DriftWatch()
         self._outliers = Outliers()
-        self._aside: tuple[Vector, float, float] | None = None  # a sample that may be a gross error
         self._drifts: list[int] = []
         self._tunings: list[int] = []
         self._history = new_history()
@@ -140,40 +152,82 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
 
         """
         target = reading.target(y)
+        if abs(target) > LARGEST_TARGET:
+            raise ValueError(f"target y is {y!r}: it must be at most {LARGEST_TARGET:g} either way; rescale the target")
         reading.noise(w)
         row = self._encoder.read(x)
         mean, variance = self._predict(row)
         if self._mixture is not None:
             self._mixture.scaled(target)
-        self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
+        is_usual = abs(target) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT
+        before = None if is_usual and not (np.abs(row) > LARGEST_USUAL).any() else copy.deepcopy(self.__dict__)
+        try:
+            self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
+        except Exception as error:
+            self.__dict__.update(before or {})
+            if isinstance(error, OverflowError):
+                raise ValueError(f"target y is {y!r}: its squared error overflows; rescale the target") from error
+            raise
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn samples in order, as `learn_one` would one after the other; none where one of them is bad.
+
+        Parameters
+        ----------
+        X
+            A data frame, in which there may be words and gaps, or an array whose columns are the features 0, 1, ...
+        y
+            The targets.
+        w
+            Weights, one for each sample.
+
+        """
+        samples, _ = samples_of(X)
+        targets = reading.column("y", y, len(samples)).tolist()
+        weights = [1.0] * len(samples) if w is None else reading.column("w", w, len(samples)).tolist()
+        for x, target, weight in zip(samples, targets, weights, strict=True):
+            self._encoder.read(x)
+            reading.target(target)
+            reading.noise(weight)
+        for x, target, weight in zip(samples, targets, weights, strict=True):
+            self.learn_one(x, target, weight)
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the targets of many samples: a series for a data frame, an array for an array."""
+        samples, data = samples_of(X)
+        rows = [self._encoder.read(x) for x in samples]
+        if self._mixture is None or not rows:
+            means = np.array([self._predict(row)[0] for row in rows])
+        else:
+            reach = MARGIN * (self._range[1] - self._range[0])
+            means = self._mixture.predict_rows(np.array(rows))
+            means = np.clip(means, self._range[0] - reach, self._range[1] + reach)
+        return like(means, data)
 
     def _take_in(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
         """Learn an encoded sample that was predicted to have this mean and variance, unless its target is gross."""
-        aside, self._aside = self._aside, None
         if self._count > 1:
             self._calibration.update((target - mean) / math.sqrt(variance))
-            if self._outliers.sets_aside(target, mean, self._window.targets[:, 0]):
-                self._aside = row, target, w
+            is_aside = self._outliers.sets_aside(row, target, w, mean, self._window.targets[:, 0])
+            for sample in self._outliers.released():
+                before = self._encoder.widened(sample.row)
+                self._learn(before, sample.target, sample.weight, self._predict(before)[0])
+                mean = self._predict(row)[0]
+            if is_aside:
                 self._count += 1
                 return
-            if aside is not None and self._outliers.is_followed:
-                self._outliers.believe()
-                before = self._encoder.widened(aside[0])
-                self._count -= 1  # it was counted when it came
-                self._learn(before, *aside[1:], self._predict(before)[0])
-                mean = self._predict(row)[0]
+        self._count += 1
         self._learn(row, target, w, mean)
 
     def _learn(self, row: Vector, target: float, w: float, mean: float) -> None:
         """Learn an encoded sample that was predicted to be this."""
-        self._count += 1
         self._window.append(self._encoder.columns, row, [target, w])
         self._range = min(self._range[0], target), max(self._range[1], target)
         if self._mixture is not None:
             self._mixture.learn(row, target, w)
             if self._has_drifted(min(abs(target - mean) / self._mixture.tuning.reference, LARGEST_ERROR)):
                 self._next_tuning = len(self._window)
-        if self._next_tuning <= len(self._window):
+        if (self._renewal is None and self._is_due()) or self._next_tuning <= len(self._window):
             self._begin_tuning()
         if self._renewal is not None:
             self._advance_tuning(self._renewal)
@@ -211,9 +265,18 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._drifts.append(self._count)
         return True
 
+    def _is_due(self) -> bool:
+        """Whether a tuning that begins now would end when the next one is planned."""
+        ahead = self._next_tuning - len(self._window)
+        if ahead > MOST_AHEAD:
+            return False
+        return ahead <= expected_time(len(self._window), len(self._window.columns), self._budget) // TUNING_TIME
+
     def _begin_tuning(self) -> None:
         """Begin to learn units, kernel and experts anew from the window; what was under way is given up."""
-        self._next_tuning = math.ceil(GROWTH * len(self._window))
+        size = max(self._next_tuning, len(self._window))
+        growth = EAGER_GROWTH if EAGER_SIZES[0] <= size < EAGER_SIZES[1] else GROWTH
+        self._next_tuning = math.ceil(growth * size)
         if len(self._window) < YOUNG and (wrong := gross(self._window.targets[:, 0])):
             self._window.drop(wrong)
             targets = self._window.targets[:, 0]
@@ -298,12 +361,14 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         used = {column.source for column in columns}
         left_out = [str(name) for name in self._window.names if name not in used]
         bent = [column.name for column in columns if column.bent]
+        dates = ", ".join(date_features(map(str, self._window.names)))
         lines += [
             f"Scales, ridge and trend were learned {len(self._tunings)} times by the evidence of the newest samples, "
             f"last at sample {self._tunings[-1]}.",
             "Columns by relevance: " + ", ".join(f"{name} {relevance[name]:.2g}" for name in order) + ".",
             *([f"Left out, as they did not vary: {', '.join(left_out)}."] if left_out else []),
             *([f"Bent by asinh, as they have long tails: {', '.join(bent)}."] if bent else []),
+            *([f"Dates taken as time of day, weekday, day of the year and days elapsed: {dates}."] if dates else []),
             *([f"Gaps taken as the mean: {self._encoder.gaps}."] if self._encoder.gaps else []),
             *(
                 [f"Targets not learned, as they were gross errors: {self._outliers.count}."]
@@ -337,7 +402,6 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
             "stretch": self._calibration.stretch,
             "errors": self._watch.errors,
             "outliers": self._outliers.get_state(),
-            "aside": self._aside,
             "drifts": self._drifts,
             "tunings": self._tunings,
             "history": list(self._history),
@@ -368,7 +432,6 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._history.extend(state.get("history", ()))
         if "outliers" in state:
             self._outliers.set_state(state["outliers"])
-            self._aside = state["aside"]
         if "point" in state:
             center, unit, ridge, reference, square = state["units"]
             scaling = scaling_of(state["columns"], self._encoder.columns)

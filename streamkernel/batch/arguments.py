@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _check_sample_weight
+
 from .. import checks, kernels
+from ..core.types import Matrix, Vector
 
 
 def kernel(name: str, value: Any) -> None:
@@ -31,3 +36,8 @@ def positive_or_none(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be a number > 0 or None, got {value!r}") from None
     except ValueError:
         raise ValueError(f"{name} must be a finite number > 0 or None, got {value!r}") from None
+
+
+def weights(sample_weight: ArrayLike | None, samples: Matrix) -> Vector:
+    """One weight for each sample, 1 by default; none is negative and not all are zero."""
+    return np.asarray(_check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True))

@@ -39,10 +39,17 @@ def expand(estimator: Any, X: ArrayLike) -> Matrix:
     return np.asarray(function(samples))
 
 
-def teach(stream: Any, names: Sequence[Hashable], samples: Matrix, targets: Sequence[Any] | Vector) -> None:
+def teach(
+    stream: Any,
+    names: Sequence[Hashable],
+    samples: Matrix,
+    targets: Sequence[Any] | Vector,
+    weights: Vector | None = None,
+) -> None:
     """Let a streaming model learn samples in order; a regressor of this library learns them in blocks."""
     if isinstance(stream, StreamingRegressor | TargetScaler):
-        stream.learn_rows(tuple(names), samples, np.asarray(targets))
+        stream.learn_rows(tuple(names), samples, np.asarray(targets), *([] if weights is None else [weights]))
         return
-    for row, target in zip(samples.tolist(), targets, strict=True):
-        stream.learn_one(dict(zip(names, row, strict=True)), target)
+    counts = np.ones(len(samples)) if weights is None else weights
+    for row, target, weight in zip(samples.tolist(), targets, counts.tolist(), strict=True):
+        stream.learn_one(dict(zip(names, row, strict=True)), target, weight)

@@ -4,7 +4,7 @@ Cawley, Talbot & Chapelle (2006), "Estimating predictive variances with kernel r
 residuals of the fit it is `hkrr`, with leave-one-out residuals `loohkrr`; `log_deviation` is the step of the noise,
 `variances` has the simpler variances of section 7, `nlpd_search` the choice of kernels and ridges.
 
-Paper -> code: γᵘ ridge_mean, γˢ ridge_noise, 𝒦ᵘ kernel, 𝒦ˢ noise_kernel.
+Paper -> code: γᵘ ridge, γˢ noise_ridge, 𝒦ᵘ kernel, 𝒦ˢ noise_kernel.
 
 Two prints are put right here. The likelihood term of (5) carries an extra ½, so the diagonal of the mean's system is
 γᵘZ with Z = 2σ². And (5) has no lower bound, as the paper says: a floor under the squared residuals gives it one.
@@ -13,9 +13,10 @@ Two prints are put right here. The likelihood term of (5) carries an extra ½, s
 from __future__ import annotations
 
 import abc
+import math
 import warnings
 from collections import deque
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +26,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks, kernels
 from ..core.types import Vector
+from ..deprecation import formerly
 from ..learners.heteroscedastic import HeteroscedasticKRLS
+from ..targets import TargetScaler
 from . import arguments
 from .features import arrange, feature_names, read_samples, teach
+from .known_noise import install
 from .log_deviation import LogDeviation, steepest, warn_not_converged
+from .parameters import KernelParameters
 from .system import Expansion, RidgeSystem
 
 # How many past steps the alternation is extrapolated from, and the relative size at which their differences are noise.
@@ -55,22 +60,23 @@ class Extrapolation:
         return image - mixture @ images
 
 
-class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[misc]
+class HeteroscedasticRidge(KernelParameters, RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[misc]
     """The alternation of section 3, for any way to take residuals."""
 
+    @formerly(ridge_mean="ridge", ridge_noise="noise_ridge")
     def __init__(
         self,
         kernel: kernels.Kernel | None = None,
-        ridge_mean: float = 1.0,
-        ridge_noise: float = 1.0,
+        ridge: float | None = None,
+        noise_ridge: float = 1.0,
         noise_kernel: kernels.Kernel | None = None,
         min_noise: float = 1e-6,
         tolerance: float = 1e-9,
         max_iterations: int = 1000,
     ) -> None:
         self.kernel = kernel
-        self.ridge_mean = ridge_mean
-        self.ridge_noise = ridge_noise
+        self.ridge = ridge
+        self.noise_ridge = noise_ridge
         self.noise_kernel = noise_kernel
         self.min_noise = min_noise
         self.tolerance = tolerance
@@ -86,8 +92,10 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit mean and noise to samples X and targets y."""
-        for name in ("ridge_mean", "ridge_noise", "min_noise", "tolerance"):
+        for name in ("noise_ridge", "min_noise", "tolerance"):
             arguments.positive(name, getattr(self, name))
+        if self.ridge is not None:
+            arguments.positive("ridge", self.ridge)
         checks.whole("max_iterations", self.max_iterations, low=1)
         arguments.kernel("kernel", self.kernel)
         arguments.kernel("noise_kernel", self.noise_kernel)
@@ -101,19 +109,20 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
         gram = kernel(samples, features=features)
         noise_gram = gram if noise_kernel == kernel else noise_kernel(samples, features=features)
         floor = self.min_noise * spread
+        self.ridge_ = 1.0 / spread**2 if self.ridge is None else float(self.ridge)
 
-        noise = LogDeviation(noise_gram, self.ridge_noise, start=spread)
+        noise = LogDeviation(noise_gram, self.noise_ridge, start=spread)
         history = Extrapolation()
         plain: Vector | None = None  # where the plain step led, while an extrapolated one is on trial
         path: list[float] = []
         gradients: list[float] = []
         while True:
             variance = noise.std**2
-            system = RidgeSystem(gram, 2.0 * self.ridge_mean * variance, bias=True)  # (13) with Z = 2σ²
+            system = RidgeSystem(gram, 2.0 * self.ridge_ * variance, bias=True)  # (13) with Z = 2σ²
             coefficients, bias = system.solve(targets)
             residuals = targets - gram @ coefficients - bias
             squared = self._noise_residuals(system, targets, residuals) ** 2 + floor**2
-            loss = 0.5 * self.ridge_mean * float(coefficients @ gram @ coefficients) + noise.loss(squared)  # (5)
+            loss = 0.5 * self.ridge_ * float(coefficients @ gram @ coefficients) + noise.loss(squared)  # (5)
             gradient = steepest(noise_gram, noise.gradient(squared))  # the mean's own is zero
             if plain is not None and not self._improves(loss, gradient, path[-1], gradients[-1]):
                 noise.parameters, plain = plain, None
@@ -126,7 +135,7 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
             if variance.min() < (COLLAPSED * floor) ** 2:
                 warnings.warn(
                     f"the noise falls to min_noise={self.min_noise!r}, as where the mean goes through the targets: "
-                    "take a larger ridge_mean, ridge_noise or length scale",
+                    "take a larger ridge, noise_ridge or length scale",
                     ConvergenceWarning,
                     stacklevel=2,
                 )
@@ -153,11 +162,12 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
         mean = self.mean_(samples)
         return (mean, np.exp(self.log_std_(samples))) if return_std else mean
 
-    def to_stream(self, threshold: float = 1e-4, max_size: int | None = None, bias: float = 100.0) -> Any:
-        """A `HeteroscedasticKRLS` that has learned the training samples, in their order, and goes on from there.
+    def to_stream(self, threshold: float = 1e-4, max_size: int | None = None, bias: float = 100.0) -> TargetScaler:
+        """A `HeteroscedasticKRLS` that predicts what this model predicts, mean and noise, and goes on from there.
 
-        It estimates the noise as it goes, so that it agrees with this model in kind and not in every digit. Features
-        are named as in the fit, or 0, 1, ... if they had no names.
+        Targets are counted from the constant term of the mean, by a `TargetScaler`. What the threshold keeps out of the
+        dictionary is missing from the prediction too. Features are named as in the fit, or 0, 1, ... if they had no
+        names.
 
         Parameters
         ----------
@@ -166,21 +176,25 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
         max_size
             As in the streaming class.
         bias
-            The prior variance of the constant terms of mean and noise, which have none here.
+            The prior variance of the constant terms of mean and noise, which have none here: how far they may move.
 
         """
         check_is_fitted(self)
         if self.log_std_.kernel != self.mean_.kernel:
             raise ValueError("noise_kernel must be the kernel of the mean for to_stream: they share a dictionary there")
         samples = self.mean_.points
-        # The ridge of a stream is relative to the noise, and ln σ² has four times the prior variance of ln σ.
-        variance = float(np.mean(np.exp(2.0 * self.log_std_(samples))))
+        # The ridge of a stream is relative to the noise, and ln σ² has four times the prior variance of ln σ. The level
+        # of the noise is e^{b'}: then its logarithm has no constant term, as the mean has none beyond the center.
+        level = math.exp(2.0 * self.log_std_.bias)
         stream = HeteroscedasticKRLS(
             self.mean_.kernel + bias,
             threshold=threshold,
-            ridge=2.0 * self.ridge_mean * variance,
-            noise_ridge=0.25 * self.ridge_noise,
+            ridge=2.0 * self.ridge_ * level,
+            noise_ridge=0.25 * self.noise_ridge,
             max_size=max_size,
         )
-        teach(stream, feature_names(self), samples, self._targets)
-        return stream
+        centered = self._targets - float(self.mean_.bias)
+        teach(stream, feature_names(self), samples, centered)
+        logarithms = 2.0 * (self.log_std_(samples) - self.log_std_.bias)
+        install(stream.recursion, samples, centered, logarithms, level)
+        return TargetScaler(stream, center=float(self.mean_.bias), unit=1.0)

@@ -27,10 +27,11 @@ class HKRR(HeteroscedasticRidge):
         𝒦ᵘ, the kernel of the mean; `kernels.default` when None, for inputs of unit variance. Where the data have
         feature names, a length scale may name them, and a tuple of length scales follows the sorted names, as in a
         stream.
-    ridge_mean
+    ridge
         γᵘ, the regularization of the mean: the diagonal added to the kernel matrix is 2γᵘσ²(xᵢ), as for a function of
-        prior variance k(x, x)/(2γᵘ). It changes with the units of y; `select` chooses it.
-    ridge_noise
+        prior variance k(x, x)/(2γᵘ). None is one over the variance of y: the unit of y does not matter then. `select`
+        chooses it.
+    noise_ridge
         γˢ, the regularization of log σ; large values make the noise constant.
     noise_kernel
         𝒦ˢ, the kernel of log σ; that of the mean when None.
@@ -44,6 +45,8 @@ class HKRR(HeteroscedasticRidge):
 
     Attributes
     ----------
+    ridge_
+        γᵘ as used.
     mean_, log_std_
         `Expansion`: μ(x) and log σ(x), with `coefficients` and `bias`.
     loo_mean_, loo_std_
@@ -64,7 +67,7 @@ class HKRR(HeteroscedasticRidge):
     >>> model = HKRR(kernels.RBF(0.5)).fit(X, y)
     >>> mean, std = model.predict([[0.6], [1.9]], return_std=True)
     >>> std.round(2)
-    array([0.12, 1.19])
+    array([0.12, 1.2 ])
 
     References
     ----------

@@ -21,11 +21,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import checks, kernels
 from ..core.types import Matrix, Vector
+from ..deprecation import formerly
 from ..learners import CKAAR, IKAAR, KAAR, KRR
 from ..learners.kaar import controlled, iterated
 from ..targets import TargetScaler
 from . import arguments
 from .features import arrange, feature_names, read_samples, teach
+from .parameters import KernelParameters
+from .ridges import choose
 from .system import RidgeSystem
 from .variances import VARIANCES, VarianceModel
 
@@ -56,7 +59,7 @@ def shrinkage(method: str, u: Vector, iterations: Any, control: Any) -> Vector:
     return controlled(u, control if method == "ckaar" else 1.0)
 
 
-class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidge(KernelParameters, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression, and its three forms with the extra regularization of the aggregating algorithm.
 
     A fit factors one n × n matrix; a prediction costs n² because of the variance, or n with method "krr".
@@ -65,13 +68,14 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     kernel
-        The kernel k; the default is `kernels.default`, an RBF for inputs of unit variance. Where the data have feature
-        names, a length scale may name them, and a tuple of length scales follows the sorted names, as in a stream.
+        The kernel k. None is an RBF whose width has the least leave-one-out error, for features of a common unit. Where
+        the data have feature names, a length scale may name them, and a tuple of length scales follows the sorted
+        names, as in a stream.
     method
         "krr" (kernel ridge regression), "kaar" (the aggregating algorithm: the most regularization), "ikaar" and
         "ckaar" (between the two, by `iterations` and by `control`).
     ridge
-        α, greater than 0.
+        α, greater than 0. None is the one with the least leave-one-out error of KRR.
     ridge_scale
         "absolute", or "relative" where α is `ridge` times the mean of the diagonal of K (section 4.1).
     iterations
@@ -88,7 +92,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         "loo_residual_model"). `HKRR` and `LOOHKRR` fit mean and variance together.
     noise_kernel
         The kernel of the second model; None is that of the mean.
-    ridge_noise
+    noise_ridge
         The ridge of the second model.
 
     Attributes
@@ -135,11 +139,12 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     """
 
+    @formerly(ridge_noise="noise_ridge")
     def __init__(
         self,
         kernel: kernels.Kernel | None = None,
         method: Method = "krr",
-        ridge: float = 0.01,
+        ridge: float | None = None,
         ridge_scale: RidgeScale = "absolute",
         iterations: float = 10.0,
         control: float = 0.1,
@@ -147,7 +152,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         bias: bool = False,
         variance: str = "loo",
         noise_kernel: kernels.Kernel | None = None,
-        ridge_noise: float = 1.0,
+        noise_ridge: float = 1.0,
     ) -> None:
         self.kernel = kernel
         self.method = method
@@ -159,27 +164,30 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.bias = bias
         self.variance = variance
         self.noise_kernel = noise_kernel
-        self.ridge_noise = ridge_noise
+        self.noise_ridge = noise_ridge
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit to the samples X and targets y."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to the samples X and targets y; a sample of weight 2 counts like two, one of weight 0 not at all."""
         self._check_parameters()
         samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        weights = arguments.weights(sample_weight, samples)
+        samples, targets, weights = samples[weights > 0.0], targets[weights > 0.0], weights[weights > 0.0]
         self._features = feature_names(self)
         self.X_fit_ = arrange(self, samples)
-        self._targets = targets.astype(np.float64)
-        self.kernel_ = kernels.default(self.n_features_in_) if self.kernel is None else self.kernel
+        self._targets, self._weights = targets.astype(np.float64), weights
+        self.kernel_, ridge = choose(self.kernel, self.ridge, self.X_fit_, self._targets, weights, self._features)
         gram = self.kernel_(self.X_fit_, features=self._features)
-        scale = float(np.diagonal(gram).mean()) if self.ridge_scale == "relative" else 1.0
-        self.ridge_ = float(self.ridge) * scale
+        is_relative = self.ridge_scale == "relative" and self.ridge is not None
+        scale = float(np.diagonal(gram).mean()) if is_relative else 1.0
+        self.ridge_ = float(ridge) * scale
         if not self.ridge_ > 0.0:
             raise ValueError(
                 f"ridge {self.ridge!r} is relative to the mean diagonal of {self.kernel_!r}, which is {scale!r}"
             )
-        self._system = RidgeSystem(gram, self.ridge_, self.bias)
+        self._system = RidgeSystem(gram, self.ridge_ / weights, self.bias)
         # The variance of b, 1/(1'(K + αI)⁻¹1): the bias that belongs to the targets (K + αI)1, over n.
-        self._bias_variance = self._system.solve(gram.sum(axis=1) + self.ridge_)[1] / len(gram)
-        self.mean_ = float(self._targets.mean()) if self.center else 0.0
+        self._bias_variance = self._system.solve(gram.sum(axis=1) + self.ridge_ / weights)[1] / len(gram)
+        self.mean_ = float(np.average(self._targets, weights=weights)) if self.center else 0.0
         self.dual_coef_, self.bias_ = self._system.solve(self._targets - self.mean_)
         return self
 
@@ -206,7 +214,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         left_out = self.leave_one_out_residuals_
         residuals = self._targets - fitted
         return VarianceModel(
-            self.variance, self.X_fit_, residuals, left_out, kernel, self.ridge_noise, features=self._features
+            self.variance, self.X_fit_, residuals, left_out, kernel, self.noise_ridge, features=self._features
         )
 
     def predict_all(self, X: ArrayLike) -> dict[str, Vector]:
@@ -226,10 +234,12 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y, count = self._targets, len(self._targets)
         if count < 2:
             raise ValueError(f"leave-one-out residuals need at least 2 samples, got {count}")
-        means = (y.sum() - y) / (count - 1) if self.center else np.zeros(count)
+        weights = self._weights
+        means = (weights @ y - weights * y) / (weights.sum() - weights) if self.center else np.zeros(count)
         of_y, of_ones = self._system.leave_one_out_residuals(np.column_stack([y, np.ones(count)])).T
         plain = (y - of_y) - means * (1.0 - of_ones)  # the prediction is linear in its targets y − mean
-        u = np.maximum(1.0 / (self.ridge_ * np.diagonal(self._system.inverse)) - 1.0, 0.0)
+        # 1/Q_ii is v + α/w without sample i.
+        u = np.maximum(1.0 / (self.ridge_ * np.diagonal(self._system.inverse)) - 1.0 / weights, 0.0)
         return y - means - plain * self._factor(self.method, u)
 
     def to_stream(self, threshold: float | None = None, max_size: int | None = None) -> Any:
@@ -266,7 +276,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             case "ckaar":
                 stream = CKAAR(control=self.control, **own)
         model = TargetScaler(stream, center=self.mean_, unit=1.0) if self.center else stream
-        teach(model, self._features, self.X_fit_, self._targets)
+        teach(model, self._features, self.X_fit_, self._targets, self._weights)
         return model
 
     def _similarities(self, samples: Matrix) -> tuple[Matrix, Vector]:
@@ -292,10 +302,11 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         arguments.kernel("kernel", self.kernel)
         checks.choice("method", self.method, get_args(Method))
-        checks.number("ridge", self.ridge, low=0.0, open_low=True)
+        if self.ridge is not None:
+            checks.number("ridge", self.ridge, low=0.0, open_low=True)
         checks.choice("ridge_scale", self.ridge_scale, get_args(RidgeScale))
         checks.number("iterations", self.iterations, low=0.0, open_low=True)
         checks.number("control", self.control, low=0.0)
         checks.choice("variance", self.variance, VARIANCES)
         arguments.kernel("noise_kernel", self.noise_kernel)
-        checks.number("ridge_noise", self.ridge_noise, low=0.0, open_low=True)
+        checks.number("noise_ridge", self.noise_ridge, low=0.0, open_low=True)

@@ -23,7 +23,7 @@ class LOOHKRR(HeteroscedasticRidge):
 
     Parameters
     ----------
-    kernel, ridge_mean, ridge_noise, noise_kernel, min_noise, tolerance, max_iterations
+    kernel, ridge, noise_ridge, noise_kernel, min_noise, tolerance, max_iterations
         As in `HKRR`.
 
     Attributes
@@ -42,7 +42,7 @@ class LOOHKRR(HeteroscedasticRidge):
     >>> model = LOOHKRR(kernels.RBF(0.5)).fit(X, y)
     >>> mean, std = model.predict([[0.6], [1.9]], return_std=True)
     >>> std.round(2)
-    array([0.14, 1.24])
+    array([0.14, 1.25])
 
     References
     ----------

@@ -75,7 +75,7 @@ def select(
 
     A logarithmic grid over one common factor of the kernel parameters and over each ridge comes first, then a search
     over the logarithms of all of them from its best point. Tuned are the kernel parameters in `kernel` and
-    `noise_kernel` and every number whose name begins with `ridge`.
+    `noise_kernel`, `ridge` and `noise_ridge`.
 
     Parameters
     ----------
@@ -114,6 +114,8 @@ def select(
     base = clone(estimator)
     if base.kernel is None:
         base.set_params(kernel=kernels.default(samples.shape[1]))
+    if base.ridge is None:
+        base.set_params(ridge=1.0 / (float(targets.var()) or 1.0) if isinstance(base, HeteroscedasticRidge) else 0.01)
     folds = _folds(cv, samples, targets, seed)
     search = _Search(base, X, targets, folds)
 
@@ -159,8 +161,8 @@ class _Search:
             base = clone(base).set_params(tolerance=SEARCH_TOLERANCE, max_iterations=SEARCH_ITERATIONS)
         self.base, self.X, self.targets, self.folds = base, X, targets, folds
         self.ridge_names = sorted(
-            name for name, value in parameters.items() if name.startswith("ridge") and isinstance(value, numbers.Real)
-        )
+            name for name, value in parameters.items() if "ridge" in name.split("_") and isinstance(value, numbers.Real)
+        )[::-1]
         self.base_kernels: dict[str, kernels.Kernel] = {
             name: parameters[name] for name in ("kernel", "noise_kernel") if parameters.get(name) is not None
         }

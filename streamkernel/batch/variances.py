@@ -82,7 +82,7 @@ class VarianceModel:
         features: Sequence[Hashable] | None = None,
     ) -> None:
         checks.choice("variance", kind, VARIANCES)
-        arguments.positive("ridge_noise", ridge)
+        arguments.positive("noise_ridge", ridge)
         arguments.positive("floor", floor)
         squared = (loo_residuals if kind.startswith("loo") else residuals) ** 2
         count, average = len(squared), float(squared.mean())

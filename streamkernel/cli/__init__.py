@@ -33,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _leave_standard_output()
         return BROKEN_PIPE
+    except MemoryError as error:
+        message(f"not enough memory: {error}")
+        return WRONG
     except OSError as error:  # files are named where they are opened; what is left is a full disk behind a pipe
         _leave_standard_output()
         message(f"cannot write the result: {error.strerror or error}")

@@ -11,7 +11,7 @@ import decimal
 import math
 import numbers
 import operator
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from .tables import BadRow
@@ -70,26 +70,25 @@ class Columns:
         self._numbers_only, self._labels, self._point = numbers_only, labels, point
         places = [names.index(name) for name in self.features]
         self._target = None if target is None else names.index(target)
-        self._plain = point == "."
-        if len(places) == 1:
-            self._pick: Any = lambda cells: (cells[places[0]],)
-        else:
-            self._pick = operator.itemgetter(*places) if places else lambda cells: ()
+        self._pick = _picker(places)
+        self._learns_numbers = self._target is not None and not labels
+        self._pick_numbers = _picker([*places, self._target] if self._learns_numbers else places)
         self._settled = numbers_only
 
     def read(self, row: list[Any] | BadRow) -> tuple[Sample, Any]:
         """The sample and its target, None where the row has none; a `BadCell` says what is wrong."""
         if isinstance(row, BadRow):
             raise BadCell(row.message)
-        cells = self._pick(row)
-        if self._settled and self._plain:
+        if self._settled and self._point == ".":  # numbers alone, at once
             try:
-                values = list(map(float, cells))
-                if sum(map(abs, values)) <= LARGEST and not any(map(_is_odd, cells)):
-                    return dict(zip(self.features, values)), self._read_target(row)
+                cells = self._pick_numbers(row)
+                values = [*map(float, cells)]
+                if math.hypot(*values) <= LARGEST and not _is_odd(cells):
+                    y = values.pop() if self._learns_numbers else self._read_target(row)
+                    return dict(zip(self.features, values)), y
             except (TypeError, ValueError):
                 pass  # what is wrong is found below
-        x: Sample = {name: self._value(name, cell) for name, cell in zip(self.features, cells)}
+        x: Sample = {name: self._value(name, cell) for name, cell in zip(self.features, self._pick(row))}
         y = self._read_target(row)
         if not self._settled:
             self._settle(x)
@@ -175,7 +174,7 @@ def as_number(cell: Any, point: str = ".") -> float | None:
 
     """
     if isinstance(cell, str):
-        if _is_odd(cell):
+        if _is_odd((cell,)):
             return None
         if point != ".":
             if "." in cell:
@@ -191,9 +190,20 @@ def as_number(cell: Any, point: str = ".") -> float | None:
         return None
 
 
-def _is_odd(cell: Any) -> bool:
+def _is_odd(cells: Sequence[Any]) -> bool:
     """Whether Python may read a number where nobody meant one: 1_000, or digits of other scripts."""
-    return isinstance(cell, str) and ("_" in cell or not cell.isascii())
+    try:
+        text = "".join(cells)
+    except TypeError:  # numbers already
+        text = "".join(cell for cell in cells if isinstance(cell, str))
+    return "_" in text or not text.isascii()
+
+
+def _picker(places: Sequence[Any]) -> Callable[[list[Any]], Sequence[Any]]:
+    """A fast function from the cells of a row to those at these places."""
+    if len(places) > 1:
+        return operator.itemgetter(*places)
+    return (lambda cells: (cells[places[0]],)) if places else lambda cells: ()
 
 
 def _kind(value: Any) -> str:

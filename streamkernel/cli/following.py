@@ -17,9 +17,10 @@ from .options import build_classifier, build_model, column_names, model_class, m
 from .output import OK, SIGNALED, CommandError, ReadingBar, message, print_result
 from .plots import PLOTTED_ROWS, check_plot, plot_run
 from .signals import Interrupts, Stopped
-from .sources import Marked, Place
+from .sources import Place
 from .stored import load_session
-from .tables import BadRow, Table, shown_names
+from .tables import BadRow, Marked, Table, shown_names
+from .watching import check_live, finish, open_view
 from .writing import PredictionLog, check_outputs, locked, save
 
 MOST_PEEKED = 100  # rows without a target after which it is taken to be a number
@@ -31,11 +32,22 @@ def follow(arguments: argparse.Namespace, classes: bool = False) -> int:
     if arguments.resume and not arguments.save:
         raise CommandError("--resume needs --save FILE: the checkpoint to continue from and to write")
     outputs = {"--predictions": arguments.predictions, "--save": arguments.save, "--plot": arguments.plot}
+    if not classes:
+        check_live(arguments)
+        outputs["--live-save"] = arguments.live_save
     check_outputs(outputs, {"the input": arguments.file})
     if arguments.plot:
         check_plot(arguments.plot)
     with locked(arguments.save), contextlib.closing(Following(arguments, classes)) as following:
-        return following.run()
+        if classes or not arguments.live:
+            return following.run()
+        following.view = open_view(arguments, following.session.model, arguments.target)
+        try:
+            code = following.run()
+            finish(following.view, arguments, linger=code == OK)
+            return code
+        finally:
+            following.view.close()
 
 
 class Following:
@@ -52,6 +64,7 @@ class Following:
 
     def __init__(self, arguments: argparse.Namespace, classes: bool) -> None:
         self.arguments = arguments
+        self.view: Any = None  # shows the rows, where that is asked for
         known = load_session(arguments.save) if arguments.resume and os.path.exists(arguments.save) else None
         if known is not None:
             _check_options(known, arguments, classes)
@@ -88,8 +101,9 @@ class Following:
     def _new_session(self, features: list[str], classes: bool) -> Session:
         arguments = self.arguments
         if classes or (model_name(arguments) == "auto" and self._target_is_word()):
-            if arguments.plot:
-                raise CommandError("--plot shows numbers: leave it out where the target is a class")
+            for option in ("plot", "live"):
+                if getattr(arguments, option, None):
+                    raise CommandError(f"--{option} shows numbers: leave it out where the target is a class")
             return Session(build_classifier(), scale=True, encode=True, target=arguments.target, features=features)
         scale = not arguments.no_scale and model_name(arguments) != "auto"
         return Session(build_model(arguments), scale, target=arguments.target, features=features)
@@ -205,7 +219,7 @@ class Following:
             PredictionLog(arguments.predictions, header, known, arguments.file == "-") as log,
             ReadingBar(self.table, hidden) as bar,
         ):
-            level = arguments.level if log.active else None
+            level = arguments.level if log.active or self.view is not None else None
             rows = bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file)))
             with self._keeping(log), contextlib.suppress(Stopped):
                 for mark, row in rows:
@@ -221,6 +235,7 @@ class Following:
         """One row: predicted and learned, predicted, or skipped."""
         session = self.session
         found: tuple[Any, ...] | None
+        began = time.perf_counter()
         try:
             x, y = self.columns.read(row)
             if y is None:
@@ -235,6 +250,8 @@ class Following:
         self._place.passed(mark)
         if found is None:
             return
+        if self.view is not None and y is not None:
+            self.view.observe(y, *found, time.perf_counter() - began)
         if log.active:
             log.add(line_of((session.rows, y, *found)))
         if self.arguments.plot and y is not None:

@@ -15,7 +15,7 @@ from .plots import plot_forecast
 from .records import read_records
 
 
-def forecast_lagged(arguments: argparse.Namespace) -> int:
+def forecast_lagged(arguments: argparse.Namespace, seen: Any = None) -> int:
     """Forecast, with intervals, after a check on the series' own end."""
     values = [
         _number(arguments, number, row[arguments.column])
@@ -28,13 +28,19 @@ def forecast_lagged(arguments: argparse.Namespace) -> int:
             f"{arguments.file}: {len(values)} values; {needed} are needed for these lags and this horizon"
         )
     held = np.array(values[-horizon:])
-    check = np.array(_learned(values[:-horizon], arguments).forecast(horizon))
-    rmse, naive = (float(np.sqrt(np.mean((held - guess) ** 2))) for guess in (check, values[-horizon - 1]))
-    model = _learned(values, arguments)
-    means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
+    try:
+        check = np.array(_learned(values[:-horizon], arguments).forecast(horizon))
+        model = _learned(values, arguments, seen)
+        means, intervals = model.forecast(horizon), model.forecast(horizon, with_interval=True)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
+    with np.errstate(over="ignore"):  # an error that is infinite is one, too
+        rmse, naive = (float(np.sqrt(np.mean((held - guess) ** 2))) for guess in (check, values[-horizon - 1]))
     steps = [
         {"step": i + 1, "mean": m, "lower": v.lower, "upper": v.upper} for i, (m, v) in enumerate(zip(means, intervals))
     ]
+    if seen is not None:
+        seen.foresee(steps)
     plot = plot_forecast(values, steps, arguments.plot) if arguments.plot else None
     if arguments.json:
         print_json({"values": len(values), "rmse": rmse, "naive_rmse": naive, "forecast": steps, "plot": plot})
@@ -59,8 +65,8 @@ def _number(arguments: argparse.Namespace, row: int, cell: Any) -> float:
     return value
 
 
-def _learned(series: Sequence[float], arguments: argparse.Namespace) -> Any:
-    """A forecaster that has learned a series."""
+def _learned(series: Sequence[float], arguments: argparse.Namespace, seen: Any = None) -> Any:
+    """A forecaster that has learned a series, seen on the way where that is asked for."""
     from ..forecasting import KernelForecaster
 
     model = KernelForecaster(
@@ -71,8 +77,10 @@ def _learned(series: Sequence[float], arguments: argparse.Namespace) -> Any:
         confidence_level=arguments.level,
         seed=arguments.seed,
     )
-    try:
-        model.learn_series(progress(series, "learning", len(series)))
-    except (TypeError, ValueError, ArithmeticError) as error:
-        raise CommandError(f"{arguments.file}, column {arguments.column!r}: {error}") from error
+    values = progress(series, "learning", len(series))
+    if seen is None:
+        model.learn_series(values)
+    else:
+        for value in values:
+            seen.learn(model, value, None)
     return model

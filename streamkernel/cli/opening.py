@@ -160,7 +160,8 @@ class Lines:
             for line in iter(functools.partial(self._file.readline, LONGEST_LINE), ""):
                 if len(line) == LONGEST_LINE:
                     raise CommandError(f"cannot read {self.path}: a line is longer than {LONGEST_LINE} characters")
-                self.mark = crc(line.encode("utf-8", "surrogatepass"), self.mark)
+                # The end of a line is left out: the last one may still be to come.
+                self.mark = crc(line.rstrip("\r\n").encode("utf-8", "surrogatepass"), self.mark)
                 yield line
         except UnicodeError as error:
             raise CommandError(

@@ -24,6 +24,14 @@ def natural(text: str) -> int:
     return _whole(text, 0)
 
 
+def port(text: str) -> int:
+    """A number of a port, as an argument's type."""
+    value = _whole(text, 1)
+    if value > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: 1 to 65535")
+    return value
+
+
 def _whole(text: str, low: int) -> int:
     try:
         value = int(text)
@@ -142,8 +150,10 @@ def build_model(arguments: argparse.Namespace) -> Any:
         return model_class(name)(**options)
     except TypeError as error:
         raise CommandError(f"--model {name}: {error}") from error
-    except (ValueError, ArithmeticError, MemoryError) as error:
-        raise CommandError(_reason(error)) from error
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    except (ArithmeticError, MemoryError) as error:
+        raise CommandError(f"--kernel {arguments.kernel}: {_reason(error)}") from error
 
 
 def build_classifier() -> Any:

@@ -54,8 +54,8 @@ class ReadingBar:
             return
         from tqdm import tqdm
 
-        left = "{percentage:3.0f}%|{bar}| {postfix} [{elapsed}<{remaining}]"
-        form = f"{{desc}}: {left if table.size else '{postfix} [{elapsed}]'}"
+        left = "{percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]"
+        form = f"{{desc}} {left if table.size else '[{elapsed}]'}"
         self._bar = tqdm(
             desc=table.path, total=table.size, bar_format=form, leave=False, file=sys.stderr, dynamic_ncols=True
         )
@@ -76,7 +76,7 @@ class ReadingBar:
             yield item
             self._rows += 1
             read = self._table.position() if self._table.size else 0
-            self._bar.set_postfix_str(f"{self._rows} rows", refresh=False)
+            self._bar.set_description_str(f"{self._table.path}: {self._rows} rows", refresh=False)
             self._bar.update(max(read - self._bar.n, 0) if self._table.size else 1)
 
 

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from .output import CommandError, message
+from .tables import Marked
 
 BEGINNING = 64  # rows that a file is recognized by
-
-Marked = tuple[int, Any]
 
 
 class Place:

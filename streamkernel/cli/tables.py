@@ -6,6 +6,8 @@ A row that is not as the header says is a `BadRow`: whoever reads decides whethe
 from __future__ import annotations
 
 import csv
+import itertools
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,7 +25,7 @@ class BadRow(NamedTuple):
     message: str
 
 
-Row: TypeAlias = "list[Any] | BadRow"
+Marked: TypeAlias = "tuple[int, list[Any] | BadRow]"
 
 
 class Table:
@@ -46,8 +48,6 @@ class Table:
         self, path: str, wanted: Sequence[str] = (), delimiter: str | None = None, encoding: str | None = None
     ) -> None:
         self.path = path
-        self.mark = 0
-        """A checksum of everything up to the row that was given out last."""
         self._source = Bytes(path)
         self.size, self.position = self._source.size, self._source.position
         self.notes: list[str] = [self._source.note] if self._source.note else []
@@ -64,24 +64,24 @@ class Table:
 
     def _text(
         self, wanted: Sequence[str], delimiter: str | None, encoding: str | None
-    ) -> tuple[list[str], Iterator[Row]]:
-        self._lines = Lines(self._source, encoding)
-        if self._lines.encoding not in ("utf-8", "utf-8-sig"):
-            self.notes.append(self._lines.encoding)
-        lines = iter(self._lines)
-        header = next((line for line in lines if line.strip()), None)
+    ) -> tuple[list[str], Iterator[Marked]]:
+        lines = Lines(self._source, encoding)
+        if lines.encoding not in ("utf-8", "utf-8-sig"):
+            self.notes.append(lines.encoding)
+        rest = iter(lines)
+        header = next((line for line in rest if line.strip()), None)
         if header is None:
             return [], iter(())
         if delimiter is None:
             delimiter = _delimiter_of(header, wanted, self.path)
             if delimiter != ",":
                 self.notes.append(DELIMITERS[delimiter])
-        reader = csv.reader(_chain(header, lines), delimiter=delimiter, skipinitialspace=True, strict=True)
+        reader = csv.reader(itertools.chain([header], rest), delimiter=delimiter, skipinitialspace=True, strict=True)
         try:
             names = [name.strip() for name in next(reader)]
         except csv.Error as error:
             raise CommandError(f"{self.path}: cannot read the header: {error}") from error
-        return names, _csv_rows(reader, len(names))
+        return names, _csv_rows(reader, len(names), lines)
 
     def _check(self, wanted: Sequence[str]) -> None:
         seen: set[str] = set()
@@ -93,41 +93,27 @@ class Table:
             if name not in seen:
                 raise CommandError(f"{self.path}: no column {name!r}; it has {shown_names(self.names)}")
 
-    def __iter__(self) -> Iterator[tuple[int, Row]]:
+    def __iter__(self) -> Iterator[Marked]:
         """The rows, each with the checksum of everything up to it."""
-        if self.typed:
-            import zlib
-
-            for row in self._rows:
-                self.mark = zlib.crc32(repr(row).encode("utf-8", "surrogatepass"), self.mark)
-                yield self.mark, row
-        elif self.names:
-            lines = self._lines
-            for row in self._rows:
-                yield lines.mark, row
+        return self._rows
 
     def close(self) -> None:
         """Let go of the file."""
         self._source.close()
 
 
-def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
-def _csv_rows(reader: Any, width: int) -> Iterator[Row]:
+def _csv_rows(reader: Any, width: int, lines: Lines) -> Iterator[Marked]:
     while True:
         try:
             for cells in reader:
                 if len(cells) == width:
-                    yield cells
+                    yield lines.mark, cells
                 elif cells:
-                    yield BadRow(f"{len(cells)} cell{'s' if len(cells) > 1 else ''} instead of {width}")
+                    yield lines.mark, BadRow(f"{len(cells)} cell{'s' if len(cells) > 1 else ''} instead of {width}")
                 elif width == 1:  # of one column, an empty line is an empty cell
-                    yield [""]
+                    yield lines.mark, [""]
         except csv.Error as error:  # the reader goes on with the next line
-            yield BadRow(f"{error} (line {reader.line_num} of the file)")
+            yield lines.mark, BadRow(f"{error} (line {reader.line_num} of the file)")
         else:
             return
 
@@ -163,7 +149,7 @@ def _split(header: str, delimiter: str) -> list[str]:
         return []
 
 
-def _arrow(source: Bytes) -> tuple[list[str], Iterator[Row]]:
+def _arrow(source: Bytes) -> tuple[list[str], Iterator[Marked]]:
     """The columns and rows of a Parquet or Arrow file; only an Arrow stream can come through a pipe."""
     try:
         import pyarrow
@@ -187,12 +173,15 @@ def _arrow(source: Bytes) -> tuple[list[str], Iterator[Row]]:
         raise CommandError(f"cannot read {source.path}: {error}") from error
 
 
-def _arrow_rows(batches: Iterator[Any], path: str) -> Iterator[Row]:
+def _arrow_rows(batches: Iterator[Any], path: str) -> Iterator[Marked]:
+    mark = 0
     try:
         for batch in batches:
             for start in range(0, batch.num_rows, BATCH):
                 columns = [column.to_pylist() for column in batch.slice(start, BATCH).columns]
-                yield from map(list, zip(*columns, strict=True))
+                for row in map(list, zip(*columns, strict=True)):
+                    mark = zlib.crc32(repr(row).encode("utf-8", "surrogatepass"), mark)
+                    yield mark, row
     except READ_ERRORS as error:
         raise CommandError(f"cannot read {path}: {error}") from error
 

@@ -34,6 +34,7 @@ from .stream import (
     learn_each,
     predict_errors,
     present,
+    tended,
 )
 from .symmetric import sweep
 from .triangular import dot, row_start
@@ -49,8 +50,10 @@ SETTLING = 10.0  # samples before the overall noise level s² is known well enou
 def _mode(variance: float, square: float) -> float:
     """The d with d = ½ variance (square e^{−d} − 1)."""
     half = 0.5 * variance
+    if square == 0.0:
+        return -half
     # ln(square) <= d where d is negative: below, the exponential overflows where the variance is large.
-    lowest = max(-half, math.log(square)) if 0.0 < square < 1.0 else -half
+    lowest = max(-half, math.log(square)) if square < 1.0 else -half
     d = 0.0
     for _ in range(50):
         slope = half * square * math.exp(-d)
@@ -82,7 +85,7 @@ def step(model: Model) -> int:
         # As much noise as makes this error one at the cap: the outlier is learned with the weight that this leaves it.
         known = function_variance(model, residual, unlearned_variance(model))
         noise = max(noise, error * error / limit - known)
-    if noise < SMALL_NOISE:
+    if noise < SMALL_NOISE * (1.0 + model.column[model.size]):
         noise = max(noise, smallest_noise(model))
     joined, unlearned = learn(model, residual, noise)
     model.relative_variance = function_variance(model, residual, unlearned)
@@ -101,8 +104,9 @@ def _learn_noise(model: Model, square: float, joined: bool) -> None:
     """Take a squared standardized error into ζ; the projection has been extended where the sample joined."""
     size, covariance, projection = model.size, model.noise_covariance, model.projection
     gain, pending, row = model.gain, model.noise_pending, model.weights[1]
-    if joined:
-        covariance[row_start(size - 1) + size - 1] = 1.0 / model.noise_ridge
+    if joined:  # with the prior's variance once the sweep has applied what is pending
+        prior = (1.0 / model.noise_ridge - model.noise_diagonal) / model.noise_scale
+        covariance[row_start(size - 1) + size - 1] = prior
     sweep(covariance, size, pending, model.noise_scale, model.noise_diagonal, projection, gain)
     variance = dot(projection, gain, size)
     # A variance that is not positive is rounding error, and so is the gain.
@@ -133,7 +137,8 @@ def settle_noise(model: Model) -> None:
 @jit
 def learn_one(table: Table) -> int:
     """Learn the sample in `inputs`; the contract of `stream.learn_one`."""
-    return step(Model(table))
+    model = Model(table)
+    return tended(model, step(model))
 
 
 @jit

@@ -15,11 +15,23 @@ from .columns import column
 from .jit import inline, jit, part
 from .model import Batch, Model
 from .pruning import prune
-from .triangular import dot
+from .triangular import dot, row_start
 from .types import Matrix, Table, Vector
-from .whitened import SMALL_NOISE, is_novel, learn, observe_noise, project, settle, smallest_noise, unlearned_variance
+from .variances import flush, take_rows
+from .whitened import (
+    CERTAIN,
+    EPSILON,
+    SMALL_NOISE,
+    is_novel,
+    learn,
+    observe_noise,
+    project,
+    settle,
+    smallest_noise,
+    unlearned_variance,
+)
 
-LEARNED, JOINED, FULL, NO_ROOM = 0, 1, 2, 3
+LEARNED, JOINED, FULL, NO_ROOM, CROWDED = 0, 1, 2, 3, 4
 BAD_INPUT, BAD_SIMILARITY, BAD_TARGET, LOST_RIDGE, LOST_WEIGHT = -1, -2, -3, -4, -5
 
 # Of a target or an error; beyond it sums of squares come close to overflow.
@@ -158,7 +170,7 @@ def learn_projected(model: Model, residual: float) -> int:
     squares, noise = predict_errors(model), model.inputs[0]
     if not is_learnable(model, squares, residual, noise):
         return BAD_TARGET
-    if noise < SMALL_NOISE and noise < smallest_noise(model):
+    if noise < SMALL_NOISE * (1.0 + model.column[model.size]) and noise < smallest_noise(model):
         return LOST_WEIGHT
     joined, unlearned = learn(model, residual, noise)
     model.relative_variance = function_variance(model, residual, unlearned)
@@ -182,17 +194,26 @@ def step(model: Model) -> int:
 def learn_one(table: Table) -> int:
     """Learn the sample in `inputs`; FULL says that the dictionary is one point too large now and `shrink` is due.
 
-    NO_ROOM says that nothing was done, because the arrays cannot hold two more points.
+    NO_ROOM says that nothing was done, because the arrays cannot hold two more points. CROWDED says that the sample
+    was learned and that `pruning.tend` is due: the dictionary is nearly full, and who might leave it is not known yet.
 
     Requires: inputs[0] > 0.
     Ensures: as `learn_projected`.
     """
-    return step(Model(table))
+    model = Model(table)
+    return tended(model, step(model))
+
+
+@inline
+def tended(model: Model, status: int) -> int:
+    """A step's status, or CROWDED."""
+    crowded = model.size >= model.max_size - model.max_size // 4 and (model.tracked == 0 or model.unknown > 0)
+    return CROWDED if crowded and LEARNED <= status <= JOINED else status
 
 
 @jit
 def shrink(table: Table) -> int:
-    """Drop the least important point; return its place. Requires: room for blocks."""
+    """Drop the least important point; return its place."""
     return prune(Model(table))
 
 
@@ -257,9 +278,11 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
     while start + CALM <= len(given.samples):
         wanted = min(BLOCK, len(given.samples) - start)
         count = _project_block(model, given, start, wanted)
+        settle(model)
+        count = _certain_count(model, given, start, count)
         if count == 0:
             break
-        settle(model)
+        flush(model)
         multiply_block(model.covariance, model.size, model.block, model.products)
         innovations(model.block, model.products, model.size, given.noise[start:], count, model.innovations)
         if not _is_definite(model.innovations, count):
@@ -268,11 +291,32 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
         for output in range(len(model.errors)):
             _update_weights(model, given, start, count, output)
         subtract_products(model.covariance, model.size, model.rows, count)
+        if model.tracked:
+            take_rows(model, count)
         _report_block(model, given, start, count)
         start += count
         if count < BLOCK:
             break
     return start
+
+
+@part
+def _certain_count(model: Model, batch: Batch, start: int, count: int) -> int:
+    """How many samples of a block, from its first on, have noise above `whitened.smallest_noise`.
+
+    Requires: `_project_block` has run; nothing is pending.
+    """
+    size, block, similarities = model.size, model.block, model.innovations[BLOCK + 1]
+    for b in range(count):
+        noise = batch.noise[start + b]
+        if noise < SMALL_NOISE * (1.0 + similarities[b]):
+            total = 0.0
+            for i in range(size):
+                variance = model.covariance[row_start(i) + i]
+                total += abs(block[i * BLOCK + b]) * math.sqrt(max(variance, 0.0))
+            if noise < CERTAIN * EPSILON * total * total:
+                return b
+    return count
 
 
 @part
@@ -288,13 +332,14 @@ def _is_definite(cholesky: Matrix, count: int) -> bool:
 def _project_block(model: Model, batch: Batch, start: int, count: int) -> int:
     """Project a block of samples; return how many of them may be learned together.
 
-    Ensures: `block` holds their projections, row BLOCK of `innovations` their residuals.
+    Ensures: `block` holds their projections, the rows from BLOCK on of `innovations` their residuals and
+    self-similarities.
     """
     size, block, similarities = model.size, model.block, model.column
     residuals, self_similarities = model.innovations[BLOCK], model.innovations[BLOCK + 1]
     for b in range(count):
-        if batch.noise[start + b] < SMALL_NOISE or present(model, batch.samples[start + b]) < 0:
-            count = b  # the single step looks closer
+        if present(model, batch.samples[start + b]) < 0:
+            count = b  # the single step reports it
             break
         residuals[b] = similarities[size]
         for i in range(size):

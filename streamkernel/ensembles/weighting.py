@@ -107,6 +107,11 @@ class Weighting:
             self.logs -= self.logs.max()
         self._weights = None
 
+    def rescale(self, factor: float) -> None:
+        """Take the record as if every loss had counted by this factor: at another rate of `"aggregating"`."""
+        self.logs = factor * self.logs
+        self._weights = None
+
     def expire(self, patience: int) -> list[int]:
         """Count for how long each expert has not mattered; who has not for too long is named and starts over."""
         expired = []
@@ -186,8 +191,11 @@ def check_models(models: Any, kind: type) -> None:
     if isinstance(models, str) or not isinstance(models, Sequence) or not models:
         raise TypeError(f"models must be a list of {kind.__name__}s, got {models!r}")
     for model in models:
-        if not isinstance(model, kind):
-            raise TypeError(f"models must be a list of {kind.__name__}s, but {model!r} is a {type(model).__name__}")
+        if not issubclass(type(model), kind):  # river calls a pipeline an instance of the class of its last step
+            raise TypeError(
+                f"models must be a list of {kind.__name__}s, but {model!r} is a {type(model).__name__}"
+                + (": put the mixture at the end of a pipeline instead" if isinstance(model, kind) else "")
+            )
 
 
 def check_first_weights(weights: Any, models: Sequence[Any] | None) -> None:

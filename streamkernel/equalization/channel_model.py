@@ -58,13 +58,16 @@ def all_windows(size: int, memory: int) -> NDArray[np.int64]:
 def candidates(energy: float) -> list[kernels.Kernel]:
     """Kernels of channels, for samples whose squared norm is about `energy`.
 
-    An odd channel (an amplifier with the alphabet's symmetry; a linear channel is one); a general one of third order;
-    and smooth ones of any order with a linear part, down to a table of the states.
+    An odd channel (an amplifier with the alphabet's symmetry; a linear channel is one), of third order and of any; a
+    general one of third order; and smooth ones of any order with a linear part, down to a table of the states.
     """
     linear: Any = (1.0 / energy) * kernels.Linear()
-    odd = linear + 0.3 * kernels.Polynomial(3, offset=0.0, scale=1.0 / energy)
+    odd = [
+        linear + 0.3 * kernels.Polynomial(3, offset=0.0, scale=1.0 / energy),
+        linear + kernels.Odd(kernels.RBF(math.sqrt(energy))),
+    ]
     smooth = [linear + 0.1 + kernels.RBF(width * math.sqrt(energy)) for width in (0.5, 1.0, 2.0)]
-    return [odd, linear + 0.3 * kernels.Polynomial(3, offset=1.0, scale=1.0 / energy), *smooth]
+    return [*odd, linear + 0.3 * kernels.Polynomial(3, offset=1.0, scale=1.0 / energy), *smooth]
 
 
 @one_thread

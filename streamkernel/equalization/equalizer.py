@@ -10,6 +10,7 @@ import cmath
 import functools
 import math
 import numbers
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -24,10 +25,12 @@ from ..kernels import RBF
 from ..learners import KRLS, LSSVMClassifier
 from . import version1
 from .channel_model import bit_probabilities
-from .learned_channel import LearnedChannel
+from .learned_channel import FEWEST_TRAINING, LearnedChannel
 from .windows import NONE, Classification, Labels, Regression, Signal
 
-DETECTORS = ("channel", "regression", "classification")
+# Errors are squared where a channel is learned.
+LARGEST = 1e140
+DETECTORS = ("channel", "regression", "bits", "classification")
 
 
 class KernelEqualizer(base.Estimator, Checkpointed):
@@ -44,8 +47,9 @@ class KernelEqualizer(base.Estimator, Checkpointed):
     is undone. Training symbols that it cannot explain say that the channel is another one, and it begins anew.
 
     With a model it learns the inverse of the channel: the symbol as a function of y(t), y(t − 1), ..., y(t − d + 1),
-    where d = `lags`, and of the last `feedback` decisions. A regressor estimates the symbol, and the nearest one is the
-    decision (both parts of a complex symbol share one recursion); a classifier gives the symbols' probabilities. A
+    where d = `lags`, and of the last `feedback` decisions. A regressor estimates the symbol or its bits, and the
+    nearest one is the decision (both parts of a complex symbol share one recursion); a classifier gives the symbols'
+    probabilities, which is as good for two symbols and worse for sixteen. All probabilities are calibrated. A
     complex observation is two features, its real part and then its imaginary part. Features are numbered like the
     columns of `datasets.NonlinearChannel`, past decisions after them.
 
@@ -73,7 +77,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
     antennas
         How many receivers observe the same symbols.
     detector
-        "channel", "regression" or "classification"; None for what goes with the model.
+        "channel", "regression", "bits" or "classification"; None for what goes with the model: no model, a regressor
+        or a classifier. "bits" lets a regressor estimate each bit of a symbol instead of its place.
     symmetric
         Whether a model learns each sample in all rotations that map the alphabet onto itself (negation for a real
         channel). That is right where the channel has the same symmetry. Negation is for nothing with a kernel that has
@@ -150,6 +155,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         checks.number("margin", margin, low=0.0)
         self._symbols = _alphabet(alphabet)
         self._kind = _detector(detector, model)
+        if self._kind == "bits" and not _is_power_of_two(len(self._symbols)):
+            raise ValueError(f"detector 'bits' needs 2, 4, 8, ... symbols, got {len(self._symbols)}")
         if self._kind == "channel" and (feedback or symmetric):
             raise ValueError("feedback and symmetric are for a model: without one all past symbols count already")
         if memory is not None and (self._kind != "channel" or len(self._symbols) ** (memory + 1) > 4096):
@@ -188,7 +195,7 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         """Receive the next observation; return the decision about the symbol that was sent `delay` observations before.
 
         The decision is made before anything is learned. It is None for the first `delay` observations, while a model
-        has seen fewer than `lags` of them, and while no channel was learned yet.
+        has seen fewer than `lags` of them, and while no channel was learned yet, which takes 24 training symbols.
 
         Parameters
         ----------
@@ -230,12 +237,16 @@ class KernelEqualizer(base.Estimator, Checkpointed):
             significant first.
 
         """
+        checks.whole("training", training, low=0, optional=True)
         rows = self._rows(observations)
         sent = np.full(len(rows), NONE) if symbols is None else self._indices(symbols)
         if len(sent) != len(rows):
             raise ValueError(f"symbols must be as many as the observations ({len(rows)}), got {len(sent)}")
         known = np.where(np.arange(len(sent)) < (len(sent) if training is None else training), sent, NONE)
         decided, probabilities = self._receive(rows, sent, known)
+        if self._kind == "channel" and len(rows) and self._receiver.chosen is None and (known == NONE).all():
+            needed = FEWEST_TRAINING + self.delay
+            warnings.warn(f"no decisions: a channel is learned from {needed} known symbols on", stacklevel=2)
         decisions = np.where(decided == NONE, math.nan, self._numbers[np.maximum(decided, 0)])
         return (decisions, self._ratios(probabilities)) if soft else decisions
 
@@ -264,8 +275,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         if self._kind == "channel":
             return LearnedChannel(self._numbers.astype(complex), self.delay, self.directed, self.memory)
         kind: Any = Classification
-        if self._kind == "regression":
-            kind = functools.partial(Regression, separate=self._separate)
+        if self._kind != "classification":
+            kind = functools.partial(Regression, bits=self._kind == "bits", separate=self._separate)
         return kind(
             self.model,
             self.margin,
@@ -293,6 +304,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
             raise ValueError(f"observation must have {self._width} numbers, got {observation!r}")
         if not all(map(_is_finite, values)):
             raise ValueError(f"observation must be a finite number, got {observation!r}")
+        if self._kind == "channel" and max(map(abs, values)) > LARGEST:
+            raise ValueError(f"observation must be at most {LARGEST:g} in size, got {observation!r}")
         self._check_complex(any(not isinstance(value, numbers.Real) for value in values), observation)
         return np.array([[complex(value) for value in values]])
 
@@ -306,6 +319,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         if not np.isfinite(values).all():
             t = int(np.argwhere(~np.isfinite(values))[0][0])
             raise ValueError(f"observation must be a finite number, got {values[t]!r} at position {t}")
+        if self._kind == "channel" and np.abs(values).max(initial=0.0) > LARGEST:
+            raise ValueError(f"observation must be at most {LARGEST:g} in size, got {np.abs(values).max():g}")
         if len(values):
             self._check_complex(np.iscomplexobj(values), values.ravel()[0])
         return values.reshape(-1, self._width).astype(complex)
@@ -416,11 +431,14 @@ def _detector(detector: str | None, model: Any) -> str:
     """The detector that goes with a model, or an error where the one that was asked for does not."""
     if detector is not None:
         checks.choice("detector", detector, DETECTORS)
-    fitting = "channel" if model is None else "classification" if isinstance(model, base.Classifier) else "regression"
-    if model is not None and not isinstance(model, base.Classifier | base.Regressor):
-        fitting = detector or "regression"  # a pipeline does not say what it ends in
-        if fitting == "channel":
-            raise ValueError("detector 'channel' takes no model")
-    if detector not in (None, fitting):
-        raise ValueError(f"detector {detector!r} does not go with the model {model!r}, for which it is {fitting!r}")
-    return fitting
+    fitting: tuple[str, ...] = ("channel",)
+    if isinstance(model, base.Classifier):
+        fitting = ("classification",)
+    elif isinstance(model, base.Regressor):
+        fitting = ("regression", "bits")
+    elif model is not None:
+        fitting = ("regression", "bits", "classification")  # a pipeline does not say what it ends in
+    if detector not in (None, *fitting):
+        known = " or ".join(map(repr, fitting))
+        raise ValueError(f"detector {detector!r} does not go with the model {model!r}, for which it is {known}")
+    return detector or fitting[0]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .calibration import Temperature
 from .windows import NONE
 
 
@@ -40,8 +41,7 @@ def state(old: dict[str, Any], delay: int, lags: int, size: int) -> dict[str, An
         "_history": received.T.reshape(2, -1, 1),
         "_past": np.zeros((2, 0)),
         "models": old["models"],
-        "error": 0.0,
-        "weight": 0.0,
+        "temperature": Temperature().get_state(),
     }
     return {
         "receiver": receiver if known else None,

@@ -1,4 +1,4 @@
-"""Detectors that decide from a window of observations: regression to the symbol, or classification of it."""
+"""Detectors that decide from a window of observations: regression to the symbol or its bits, or classification."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..core.types import Matrix
 from ..kernels import Kernel
+from .calibration import Temperature
 from .outputs import Outputs
 
 Labels = NDArray[np.int64]
@@ -19,8 +20,8 @@ Signal = NDArray[Any]
 NONE = -1  # no decision, or a symbol that is not known
 # Training symbols in a row from which on arrays are worth their while.
 FEWEST_ROWS = 128
-# Memory of the mean squared error from which a regression's probabilities follow, in symbols.
-ERROR_MEMORY = 500.0
+# Symbols from which a temperature is learned at a time, where they come in arrays.
+COUNTED = 16
 
 
 def rotations(symbols: Signal, complex_features: bool, odd: bool = False) -> list[complex]:
@@ -144,7 +145,7 @@ class WindowDetector(abc.ABC):
         if learned != NONE:
             for factor in (1.0, *self._rotations):
                 turned = self._features(factor * window[None], factor * self._past[None])[0]
-                self._learn(dict(enumerate(turned.tolist())), self._turned(learned, factor))
+                self._learn(dict(enumerate(turned.tolist())), self._turned(learned, factor), label != NONE)
         if self.feedback:
             self._past = np.concatenate([[self.symbols[label if label != NONE else decided]], self._past[:-1]])
         return decided, probabilities
@@ -181,8 +182,8 @@ class WindowDetector(abc.ABC):
         """The decision, the probabilities, and whether the decision may be learned."""
 
     @abc.abstractmethod
-    def _learn(self, x: dict[int, float], label: int) -> None:
-        """Learn one sample."""
+    def _learn(self, x: dict[int, float], label: int, known: bool) -> None:
+        """Learn one sample, whose label was known or decided."""
 
     @abc.abstractmethod
     def _learn_rows(self, rows: Matrix, labels: Labels, group: int) -> tuple[Labels, Matrix]:
@@ -217,44 +218,45 @@ def _join(parts: Matrix) -> Signal:
 
 
 class Regression(WindowDetector):
-    """The nearest symbol to a least-squares estimate; both parts of a complex symbol in one recursion.
+    """The nearest symbol to a least-squares estimate of its parts, or of its bits.
 
-    With `separate`, as in the first release: a model for each part, and one sample at a time.
+    Probabilities are those of normal errors of a size that symbols which were known have shown. With `separate`, as
+    in the first release: a model for each part, and one sample at a time.
     """
 
-    def __init__(self, model: Any, margin: float, separate: bool = False, **options: Any) -> None:
+    def __init__(self, model: Any, margin: float, bits: bool = False, separate: bool = False, **options: Any) -> None:
         super().__init__(model, **options)
         self._margin = margin
-        outputs = 2 if self._complex_symbols else 1
+        # What is estimated of each symbol: its parts, or its bits as corners of a cube.
+        self._places = corners(len(self.symbols)) if bits else _parts(self.symbols[:, None], self._complex_symbols)
+        outputs = self._places.shape[1]
         self._shared = None if separate else Outputs.of(model, outputs, self.columns)
-        # A model of river, or one that learns its kernel: one for each part.
-        self.models = [model] if self._shared is not None or outputs == 1 else [model, model.clone()]
-        self._error = 0.0
-        self._weight = 0.0
+        # A model of river, or one that learns its kernel: one for each output.
+        clones = 0 if self._shared is not None else outputs - 1
+        self.models = [model, *(model.clone() for _ in range(clones))]
+        self._unit = 0.5 * outputs / float((self._places**2).mean(axis=0).sum())
+        self._temperature = Temperature()
+        self._last: Matrix | None = None  # squared distances of the decision that was made last
 
     @property
     def _takes_arrays(self) -> bool:
         return self._shared is not None
 
-    def _estimate(self, x: dict[int, float]) -> complex:
+    def _estimate(self, x: dict[int, float]) -> list[float]:
         if self._shared is not None:
-            parts = self._shared.predict(x)
-        else:
-            parts = [float(model.predict_one(x)) for model in self.models]
-        return complex(*parts[:2])
+            return self._shared.predict(x)[: self._places.shape[1]]
+        return [float(model.predict_one(x)) for model in self.models]
 
     def _decide(self, x: dict[int, float]) -> tuple[int, Any, bool]:
-        self._last = estimate = self._estimate(x)
-        distances = np.abs(estimate - self.symbols)
-        decided = int(distances.argmin())
-        nearest, second = np.partition(distances, 1)[:2]
-        return decided, self._soft(distances[None] ** 2)[0], bool(second - nearest >= self._margin)
+        self._last = squares = self._squares(np.array([self._estimate(x)]))
+        nearest, second = np.sqrt(np.partition(squares[0], 1)[:2]).tolist()
+        probabilities = self._temperature.probabilities(self._scores(squares))[0]
+        return int(squares[0].argmin()), probabilities, bool(second - nearest >= self._margin)
 
-    def _learn(self, x: dict[int, float], label: int) -> None:
-        symbol = complex(self.symbols[label])
-        targets = (symbol.real, symbol.imag) if self._complex_symbols else (symbol.real,)
-        if self._last is not None:  # of the sample itself, not of its rotations
-            self._count(np.array([abs(symbol - self._last) ** 2]))
+    def _learn(self, x: dict[int, float], label: int, known: bool) -> None:
+        targets = self._places[label].tolist()
+        if known and self._last is not None:  # of the sample itself, not of its rotations
+            self._count(self._last, np.array([label]))
             self._last = None
         if self._shared is not None:
             self._shared.learn(x, targets)
@@ -262,43 +264,44 @@ class Regression(WindowDetector):
             for model, part in zip(self.models, targets):
                 model.learn_one(x, part)
 
-    _last: complex | None = None
-
     def _learn_rows(self, rows: Matrix, labels: Labels, group: int) -> tuple[Labels, Matrix]:
         assert self._shared is not None
-        values = self.symbols[labels]
-        targets = np.stack([values.real, values.imag], axis=1) if self._complex_symbols else values.real[:, None]
-        means = self._shared.learn_many(rows, np.ascontiguousarray(targets, dtype=np.float64))[::group]
-        estimates = means[:, 0] + 1j * means[:, 1] if self._complex_symbols else means[:, 0]
-        distances = np.abs(estimates[:, None] - self.symbols)
-        decided = distances.argmin(axis=1)
-        probabilities = self._soft(distances**2)
-        self._count(np.abs(estimates - values[::group]) ** 2)
-        return decided, probabilities
+        squares = self._squares(self._shared.learn_many(rows, self._places[labels])[::group])
+        probabilities = self._temperature.probabilities(self._scores(squares))
+        self._count(squares, labels[::group])
+        return squares.argmin(axis=1), probabilities
 
-    def _count(self, squares: Any) -> None:
-        """The mean squared error over about ERROR_MEMORY symbols."""
-        for start in range(0, len(squares), 64):
-            part = squares[start : start + 64]
-            self._weight = min(self._weight + len(part), ERROR_MEMORY)
-            self._error += len(part) / self._weight * (float(part.mean()) - self._error)
+    def _squares(self, estimates: Matrix) -> Matrix:
+        """Squared distances of estimates from what is right for each symbol."""
+        squares: Matrix = ((estimates[:, None] - self._places) ** 2).sum(axis=2)
+        return squares
 
-    def _soft(self, squares: Matrix) -> Matrix:
-        """Probabilities for an estimate with normal errors."""
-        spread = self._error if self._complex_symbols else 2.0 * self._error
-        logs = -(squares - squares.min(axis=1, keepdims=True)) / max(spread, 1e-12)
-        powers = np.exp(logs)
-        return powers / powers.sum(axis=1, keepdims=True)
+    def _scores(self, squares: Matrix) -> Matrix:
+        """Logarithms of the likelihoods of the symbols, if nothing was known of them."""
+        return -self._unit * squares
+
+    def _count(self, squares: Matrix, labels: Labels) -> None:
+        """Learn how sure decisions can be."""
+        for start in range(0, len(labels), COUNTED):
+            part = slice(start, start + COUNTED)
+            self._temperature.learn(self._scores(squares[part]), labels[part])
 
     def get_state(self) -> dict[str, Any]:
-        """What waits, what is remembered, and the model of the second part."""
-        return super().get_state() | {"models": self.models[1:], "error": self._error, "weight": self._weight}
+        """What waits, what is remembered, and the models of all outputs but the first."""
+        return super().get_state() | {"models": self.models[1:], "temperature": self._temperature.get_state()}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Continue from what `get_state` gave."""
         super().set_state(state)
         self.models[1:] = state["models"]
-        self._error, self._weight = state["error"], state["weight"]
+        self._temperature.set_state(state["temperature"])
+
+
+def corners(size: int) -> Matrix:
+    """The bits of the numbers below `size`, the most significant first: 1 where a bit is 0, and −1 where it is 1."""
+    bits = (size - 1).bit_length()
+    ones = (np.arange(size)[:, None] >> np.arange(bits - 1, -1, -1)) & 1
+    return 1.0 - 2.0 * ones.astype(np.float64)
 
 
 class Classification(WindowDetector):
@@ -322,7 +325,7 @@ class Classification(WindowDetector):
         second, first = np.partition(probabilities, -2)[-2:]
         return int(probabilities.argmax()), probabilities, bool(first - second >= self._margin)
 
-    def _learn(self, x: dict[int, float], label: int) -> None:
+    def _learn(self, x: dict[int, float], label: int, known: bool) -> None:
         self._model.learn_one(x, label)
 
     def _learn_rows(self, rows: Matrix, labels: Labels, group: int) -> tuple[Labels, Matrix]:

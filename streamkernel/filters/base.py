@@ -37,6 +37,8 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
     _step: Callable[..., int]
     _EXTRA: tuple[str, ...] = ()
     """The names of the arrays that a filter has of its own, in the order of its step's arguments."""
+    _WORKSPACE: tuple[str, ...] = ()
+    """Those of them that hold nothing from one step to the next."""
 
     def _start(self, step: float, setting: float, rho: float = 0.0) -> None:
         """Create the empty state."""
@@ -100,7 +102,10 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         try:
             if len(x) != len(self._names) or type(x) is not dict:
                 raise KeyError
-            self._pack(self._inputs, 0, y, *self._read(x))
+            values = self._read(x)
+            if not (math.isfinite(sum(values)) and abs(y) <= reading.LARGEST_TARGET):
+                raise OverflowError
+            self._pack(self._inputs, 0, y, *values)
         except UNUSUAL:
             self._load(x, y)
         if self._special:
@@ -237,12 +242,25 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
             "scalars": self._scalars.copy(),
             "points": self._points[:, :size].copy(),
             "vectors": self._vectors[: lms.STACK, :size].copy(),
-            "extra": [getattr(self, name).copy() for name in self._EXTRA],
+            "extra": [self._stored(name) for name in self._EXTRA],
         }
+
+    def _stored(self, name: str) -> Any:
+        """An array of `_EXTRA` for a checkpoint; what is only worked on, or lies behind the last point, is zero."""
+        array: Any = getattr(self, name)
+        if name in self._WORKSPACE:
+            return np.zeros_like(array)
+        stored = array.copy()
+        if len(stored) == self._points.shape[1]:
+            stored[self.size :] = 0.0
+            if stored.ndim == 2:
+                stored[:, self.size :] = 0.0
+        return stored
 
     def _set_state(self, state: dict[str, Any]) -> None:
         size, names, capacity = int(state["scalars"][lms.SIZE]), state["names"], state["capacity"]
         good = state["scalars"].shape == (lms.N_SCALARS,) and 0 <= size < capacity
+        good &= isinstance(state["effective"], kernels.Kernel)
         good &= state["points"].shape == (len(names), size) and state["vectors"].shape == (lms.STACK, size)
         if not good or len(state["extra"]) != len(self._EXTRA):
             raise ValueError("the parts of the state do not fit together")

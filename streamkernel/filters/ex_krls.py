@@ -60,6 +60,7 @@ class ExKRLS(KernelFilter):
 
     _step = staticmethod(inverses.learn_exkrls)
     _EXTRA = ("_inverse", "_solved", "_settings")
+    _WORKSPACE = ("_solved",)
     _inverse: Any
 
     def __init__(

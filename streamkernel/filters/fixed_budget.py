@@ -54,6 +54,7 @@ class FixedBudgetKRLS(KernelFilter):
 
     _step = staticmethod(inverses.learn_fixed_budget)
     _EXTRA = ("_inverse", "_solved", "_targets")
+    _WORKSPACE = ("_solved",)
     _inverse: Any
     _targets: Any
 

@@ -115,6 +115,7 @@ class KAPA(KernelFilter):
 
     _step = staticmethod(lms.learn_kapa)
     _EXTRA = ("_recent", "_rows", "_system")
+    _WORKSPACE = ("_rows", "_system")
     _recent: Any
 
     def __init__(

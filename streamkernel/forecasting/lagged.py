@@ -30,8 +30,9 @@ Features = dict[Feature, Any]
 
 # How many values are looked at before a warning, and how far from zero mean and unit variance is too far.
 WATCHED, FARTHEST = 20, 5.0
-# Beyond, squares and products of a value and its lags may overflow: it is tried out before it is taken in.
-LARGEST_USUAL = 1e50
+# Beyond, powers of a value and its lags may overflow: it is tried out before it is taken in. A leap is one from the
+# largest of the lags.
+LARGEST_USUAL, LARGEST_LEAP = 1e50, 1e3
 
 
 class KernelForecaster(time_series.base.Forecaster, Checkpointed):
@@ -183,17 +184,17 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         """
         value = reading.target(y, "y")
         exogenous = self._checked(x)
-        if abs(value) <= LARGEST_USUAL:
+        largest = max(map(abs, self._history), default=0.0)
+        if abs(value) <= min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + largest)):
             self._learn(value, exogenous)
             return
-        # It may be learned where its products with itself, once it is a lag of the next value, overflow.
-        before = copy.deepcopy(self.__dict__)
-        try:
-            self._learn(value, exogenous)
-            copy.deepcopy(self)._learn(value, exogenous)
-        except Exception:
-            self.__dict__.update(before)
-            raise
+        # It may be learned where its powers overflow once it is a lag: that is tried out on a copy.
+        trial = copy.deepcopy(self)
+        trial._learn(value, exogenous)
+        for _ in range(max(self._delays) + 1):
+            trial._path([exogenous], lambda step, sample: float(trial._models[step].predict_one(sample)))
+            trial._learn(self._history[-1] if self._history else 0.0, exogenous)
+        self._learn(value, exogenous)
 
     def _learn(self, value: float, exogenous: Features) -> None:
         """Learn a value that was checked."""

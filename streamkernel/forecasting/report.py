@@ -23,6 +23,8 @@ DEFAULT_HORIZON = 10
 # Cells, in lower case, that say that there is no value.
 GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "<na>", "null", "none", "-nan"))
 Progress = Callable[[Sequence[Any], str], Iterable[Any]]
+# Lets a model learn a value with its features.
+Learn = Callable[[Any, float, Any], None]
 
 
 class Past(NamedTuple):
@@ -133,8 +135,13 @@ def forecast_series(
     level: float = 0.9,
     backtests: int = 5,
     progress: Progress = lambda items, label: items,
+    learn: Learn | None = None,
 ) -> Outcome:
-    """Learn a series in one pass, forecast what follows, and on the way what came at its own end."""
+    """Learn a series in one pass, forecast what follows, and on the way what came at its own end.
+
+    `learn` takes the model, a value and its features, and lets the model learn them.
+    """
+    learn = learn or _learn
     if not any(not math.isnan(value) for value in past.values):
         raise ValueError("no values")
     others = {name for x in past.features for name, value in x.items() if value is not None and not _is_date(value)}
@@ -155,7 +162,7 @@ def forecast_series(
             xs = past.features[t : t + span] if x else None
             xs = xs if xs is None or len(xs) == span else [*xs, *[xs[-1]] * (span - len(xs))]
             made[t] = model.forecast(span, xs), model.forecast(span, xs, with_interval=True)
-        model.learn_one(value, x or None)
+        learn(model, value, x)
     steps = wanted or max([DEFAULT_HORIZON, *model.seasons[:1]])
     future = past.future or None
     means, bands = model.forecast(steps, future), model.forecast(steps, future, with_interval=True)
@@ -181,6 +188,10 @@ def _times(past: Past, steps: int) -> list[dict[str, str]]:
 
 def _is_date(value: Any) -> bool:
     return isinstance(value, datetime.date)
+
+
+def _learn(model: AutoKernelForecaster, value: float, x: Any) -> None:
+    model.learn_one(value, x or None)
 
 
 def _backtest(values: list[float], made: dict[int, Any], seasons: tuple[int, ...]) -> Backtest | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from ..core import following, stream
 from ..core.model import Model
 from ..core.types import Matrix, Vector
+from ..core.whitened import SMALL_NOISE
 from ..kernels import Feature
 from . import leading
 from .base import StreamingRegressor
@@ -20,10 +22,14 @@ from .recursion import Recursion
 LARGEST_USUAL, LARGEST_USUAL_WEIGHT = 1e50, 100.0
 
 
-def is_usual(x: Mapping[Feature, Any], y: float, w: float) -> bool:
-    """Whether a sample that can be predicted can be learned too, whatever was learned before."""
+def is_usual(models: Sequence[Recursion], x: Mapping[Feature, Any], y: float, w: float) -> bool:
+    """Whether models that have just predicted a sample will learn it too, whatever they have learned before."""
     largest = max(map(abs, x.values()), default=0.0)
-    return bool(max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT)
+    if not (max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT):
+        return False
+    # Below this similarity, which the prediction has left behind the column, no noise is lost among rounding errors.
+    limit = 1.0 / (SMALL_NOISE * w) - 1.0
+    return all(model.knows(x) and model.model.column[model.size] <= limit for model in models)
 
 
 class Bank:
@@ -45,6 +51,7 @@ class Bank:
 
     def regroup(self) -> None:
         """Find out anew who shares a dictionary: after an expert was exchanged or restored."""
+        self._reading = threading.Lock()  # who predicts a row holds it until the reports are read
         self._groups: list[tuple[int, list[int]]] = []
         for i, expert in enumerate(self.experts):
             for leader, followers in self._groups:
@@ -85,7 +92,8 @@ class Bank:
 
         Requires: `moments` has accepted it, the target and the weight are good.
         """
-        before = None if is_usual(x, y, w) else copy.deepcopy(self.experts)
+        leaders = [self.experts[leader].recursion for leader, _ in self._groups]
+        before = None if is_usual(leaders, x, y, w) else copy.deepcopy(self.experts)
         try:
             for leader, followers in self._groups:
                 self._learn_group(leader, followers, x, y, w)
@@ -133,21 +141,30 @@ class Bank:
         self._order = np.array(order)
         self._place = np.argsort(self._order)
         self._ridges = np.array([model.ridge for model in models])
-        self._means = np.empty((len(models), models[0].errors.size))
-        self._reports = np.empty((len(models), following.REPORTS))
+        self._outputs = models[0].errors.size
         self._arranged = models
 
     def moments_of_row(self, row: Vector) -> tuple[Vector, Vector]:
         """The mean and the variance that each expert predicts. Requires: `names` gives those of the row."""
-        self._arrange()
-        if not following.predict_bank(self._tables, self._bounds, row, self._means, self._reports):
+        means, variances = self.moments_of_rows(row[None])
+        return means[0], variances[0]
+
+    def moments_of_rows(self, rows: Matrix) -> tuple[Matrix, Matrix]:
+        """The means and variances that the experts predict: one row a sample, one column an expert."""
+        with self._reading:
+            self._arrange()
+            count = len(rows) * len(self.experts)
+            means, reports = np.empty((count, self._outputs)), np.empty((count, following.REPORTS))
+            good = following.predict_bank(self._tables, self._bounds, rows, means, reports)
+        if good < len(rows):
             raise ValueError(
-                f"the experts' kernels give no finite similarity at {row.tolist()!r}: rescale the features"
+                f"the experts' kernels give no finite similarity at {rows[good].tolist()!r}: rescale the features"
             )
-        means, reports = self._means[self._place, 0], self._reports[self._place].T
-        noise = reports[following.NOISE_SUM] / reports[following.NOISE_WEIGHT]
-        variances = noise * (1.0 + reports[following.UNLEARNED])
-        return means, variances + noise / self._ridges * reports[following.RESIDUAL]
+        shape = len(rows), len(self.experts)
+        means = means[:, 0].reshape(shape)[:, self._place]
+        residuals, unlearned, sums, weights = reports.T.reshape(following.REPORTS, *shape)[:, :, self._place]
+        noise = sums / weights
+        return means, noise * (1.0 + unlearned) + noise / self._ridges * residuals
 
     def adopt(self, names: tuple[Feature, ...]) -> None:
         """Let experts that have learned nothing yet know the features of rows."""

@@ -6,6 +6,7 @@ from a sample is zero, as elsewhere in river.
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 import operator
@@ -37,11 +38,18 @@ def sort_names(names: Iterable[Feature]) -> tuple[Feature, ...]:
 def reader(names: Sequence[Feature]) -> Callable[[Mapping[Feature, Any]], tuple[Any, ...]]:
     """A fast function from a dict that holds these features to their values."""
     if not names:
-        return lambda x: ()
+        return _none
     if len(names) == 1:
-        (name,) = names
-        return lambda x: (x[name],)
+        return functools.partial(_single, names[0])
     return operator.itemgetter(*names)
+
+
+def _none(x: Mapping[Feature, Any]) -> tuple[Any, ...]:
+    return ()
+
+
+def _single(name: Feature, x: Mapping[Feature, Any]) -> tuple[Any, ...]:
+    return (x[name],)
 
 
 def packer(count: int) -> Callable[..., None]:

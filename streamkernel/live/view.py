@@ -13,6 +13,7 @@ from importlib import resources
 from typing import Any
 
 from .. import checks
+from ..distributions import LEVEL
 from . import facts
 from .record import ROLLING, Record, Row, columns
 from .server import Server
@@ -42,6 +43,8 @@ class View:
         What the page calls the stream.
     port
         Where to listen, on 127.0.0.1; 0 is a free port.
+    level
+        The probability of the band.
 
     Examples
     --------
@@ -60,8 +63,10 @@ class View:
 
     """
 
-    def __init__(self, model: Any = None, title: str = "", port: int = 0) -> None:
+    def __init__(self, model: Any = None, title: str = "", port: int = 0, level: float = LEVEL) -> None:
         checks.number("port", port, low=0, high=65535)
+        checks.number("level", level, low=0.0, high=1.0, open_low=True, open_high=True)
+        self._level = level
         self._model = None if model is None else facts.innermost(model)
         self._title = title or ("" if model is None else type(self._model).__name__)
         self._size = facts.reader_of(self._model, "size")
@@ -215,7 +220,7 @@ class View:
         """Everything."""
         with self._lock:
             message = self._message(0, 0)
-        fixed = {"title": self._title, "rolling": ROLLING}
+        fixed = {"title": self._title, "rolling": ROLLING, "level": self._level}
         return _json(message | fixed | {"numbers": self.numbers()})
 
     def _message(self, rows: int, bins: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import time
 from typing import Any, NamedTuple
 
 from ..options import finite, natural, positive
-from ..output import OK, print_json, progress, table
+from ..output import OK, CommandError, print_json, progress, table
 
 EXAMPLES = """\
   streamkernel demo
@@ -44,7 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
     check_outputs({"--plot": arguments.plot}, {})
     if importlib.util.find_spec("matplotlib"):  # without it there is no plot, and a line that says so
         check_plot(arguments.plot)
-    samples = list(datasets.MackeyGlass(tau=17, noise=arguments.noise, seed=arguments.seed).take(arguments.samples))
+    try:
+        stream = datasets.MackeyGlass(tau=17, noise=arguments.noise, seed=arguments.seed)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    samples = list(stream.take(arguments.samples))
     if sys.stderr.isatty():
         print("compiling (a few seconds the first time; 'streamkernel warmup' does it ahead) ...", file=sys.stderr)
     compile_learners()

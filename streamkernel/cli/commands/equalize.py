@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 import time
+from pathlib import Path
 from typing import Any
 
 from ...alphabets import ALPHABETS
-from ..options import add_model, build_model, finite, natural, positive
+from ..options import add_model, build_model, finite, model_name, natural, positive
 from ..output import OK, CommandError, print_json, print_result, progress, table
+
+BOUND_SYMBOLS = 100_000  # from which the least error rate is estimated
 
 EXAMPLES = """\
   streamkernel equalize --alphabet qpsk --bayes
@@ -20,10 +23,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The channel and the equalizer."""
     parser.add_argument("--symbols", type=positive, default=5000, help="to decide on (default %(default)s)")
     parser.add_argument("--train", type=positive, default=500, help="known symbols before (default %(default)s)")
-    parser.add_argument("--lags", type=positive, default=2, help="observations a decision sees (default %(default)s)")
+    parser.add_argument("--lags", type=positive, default=2, help="observations that a model sees (default %(default)s)")
     parser.add_argument("--delay", type=int, default=1, help="observations after the symbol (default %(default)s)")
     parser.add_argument("--alphabet", choices=tuple(ALPHABETS), default="bpsk", help="(default %(default)s)")
-    parser.add_argument("--taps", metavar="A,B,...", help="impulse response of the channel (default 1.0,0.5)")
+    parser.add_argument("--taps", metavar="A,B,...", help="impulse response, such as 1,0.3-0.2j (default 1.0,0.5)")
     parser.add_argument(
         "--noise", type=finite, default=math.sqrt(0.2), help="its standard deviation (default %(default).4f)"
     )
@@ -41,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--most", type=positive, default=500_000, help="symbols a point at most (default %(default)s)")
     parser.add_argument("--plot", metavar="PNG", help="plot the curve and the observations")
     parser.add_argument("--seed", type=natural, default=1, help="(default %(default)s)")
-    add_model(parser, "krls")
+    add_model(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,6 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.curve:
         return _curves(arguments)
     channel, equalizer = _setting(arguments)
+    try:
+        best = _bound(channel, equalizer) if arguments.bayes else None
+    except ValueError as error:
+        raise CommandError(f"--bayes: {error}") from error
     symbols, observations = channel.sequence(arguments.train + arguments.symbols)
     pairs = list(zip(observations, symbols, strict=True))
     for y, u in progress(pairs[: arguments.train], "training"):
@@ -68,11 +75,22 @@ def run(arguments: argparse.Namespace) -> int:
         "symbols": arguments.symbols,
         "symbol_error_rate": equalizer.symbol_error_rate,
         "bit_error_rate": equalizer.bit_error_rate,
-        "bayes_symbol_error_rate": channel.bayes_error() if arguments.bayes else None,
+        "bayes_symbol_error_rate": best,
         "symbols_per_second": arguments.symbols / seconds,
     }
     print_result(result, arguments.json)
     return OK
+
+
+def _bound(channel: Any, equalizer: Any) -> float:
+    """The least error rate that is possible: with as many observations as a model sees, or with all so far."""
+    if equalizer.model is not None:
+        return float(channel.bayes_error())
+    from ...equalization import BayesDetector
+
+    symbols, observations = channel.sequence(BOUND_SYMBOLS)
+    decisions = BayesDetector(channel).decide(observations)
+    return float((decisions[channel.delay :] != symbols[: len(symbols) - channel.delay]).mean())
 
 
 def _setting(arguments: argparse.Namespace) -> tuple[Any, Any]:
@@ -81,9 +99,7 @@ def _setting(arguments: argparse.Namespace) -> tuple[Any, Any]:
     from ...equalization import KernelEqualizer
 
     try:
-        options: dict[str, Any] = (
-            {"taps": tuple(float(tap) for tap in arguments.taps.split(","))} if arguments.taps else {}
-        )
+        options: dict[str, Any] = {"taps": _taps(arguments.taps)} if arguments.taps else {}
         channel = NonlinearChannel(
             alphabet=arguments.alphabet,
             noise=arguments.noise,
@@ -93,7 +109,7 @@ def _setting(arguments: argparse.Namespace) -> tuple[Any, Any]:
             **options,
         )
         equalizer = KernelEqualizer(
-            build_model(arguments),
+            None if model_name(arguments) == "auto" else build_model(arguments),
             arguments.lags,
             arguments.delay,
             alphabet=arguments.alphabet,
@@ -104,6 +120,15 @@ def _setting(arguments: argparse.Namespace) -> tuple[Any, Any]:
     return channel, equalizer
 
 
+def _taps(text: str) -> tuple[complex, ...]:
+    """Numbers between commas; complex ones are written like 0.3-0.2j."""
+    try:
+        taps = [complex(tap) for tap in text.split(",")]
+    except ValueError:
+        raise CommandError(f"--taps must be numbers between commas, such as 1.0,0.3-0.2j, got {text!r}") from None
+    return tuple(tap if tap.imag else tap.real for tap in taps)
+
+
 def _curves(arguments: argparse.Namespace) -> int:
     """Error rates of equalizers against the signal-to-noise ratio."""
     from ...datasets import named_channel, read_channel
@@ -112,6 +137,8 @@ def _curves(arguments: argparse.Namespace) -> int:
     from ..plots import plot_equalizers
 
     make = named_channel if arguments.channel in CHANNELS else read_channel
+    if make is read_channel and not Path(arguments.channel).exists():
+        raise CommandError(f"--channel must be {', '.join(CHANNELS)} or a JSON file, got {arguments.channel!r}")
 
     def channel(seed: int) -> Any:
         return make(arguments.channel, seed)

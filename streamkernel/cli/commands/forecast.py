@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..options import MODEL_OPTIONS, add_file, add_model, column_names, level, natural, positive
 from ..output import OK, CommandError, print_json, progress, shown, table
+from ..watching import add_live
+
+if TYPE_CHECKING:
+    from ..watching import SeriesView
 
 # Options that only a model of one's own has.
 OWN = ("lags", "model", *MODEL_OPTIONS)
@@ -39,6 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rollout", type=positive, default=1, help="also learn from forecasts this many steps deep")
     parser.add_argument("--seed", type=natural, default=0, help="of the sampled paths (default %(default)s)")
     add_model(parser)
+    add_live(parser)
 
 
 def _lags(text: str) -> int | list[int]:
@@ -49,18 +54,31 @@ def _lags(text: str) -> int | list[int]:
 def run(arguments: argparse.Namespace) -> int:
     """Forecast, with intervals, after forecasts of the series' own end."""
     from ..lagged_forecast import forecast_lagged
-    from ..plots import check_plot, plot_forecasts
-    from ..writing import check_outputs, save
+    from ..plots import check_plot
+    from ..watching import check_live, series_view
+    from ..writing import check_outputs
 
-    check_outputs({"--save": arguments.save, "--plot": arguments.plot}, {"the input": arguments.file})
+    check_live(arguments)
+    outputs = {"--save": arguments.save, "--plot": arguments.plot, "--live-save": arguments.live_save}
+    check_outputs(outputs, {"the input": arguments.file})
     if arguments.plot:
         check_plot(arguments.plot)
     if any(getattr(arguments, name) is not None for name in OWN):
         arguments.model = arguments.model or "krls"
-        return forecast_lagged(arguments)
-    if arguments.save and arguments.group:
-        raise CommandError("--save writes one model: leave --group out")
-    outcomes = _outcomes(arguments)
+        with series_view(arguments) as seen:
+            return forecast_lagged(arguments, seen)
+    for option in ("save", "live"):
+        if getattr(arguments, option) and arguments.group:
+            raise CommandError(f"--{option} is for one series: leave --group out")
+    with series_view(arguments) as seen:
+        return _forecast(arguments, seen)
+
+
+def _forecast(arguments: argparse.Namespace, seen: SeriesView | None) -> int:
+    from ..plots import plot_forecasts
+    from ..writing import save
+
+    outcomes = _outcomes(arguments, seen)
     plot = plot_forecasts(outcomes, arguments.plot) if arguments.plot else None
     if arguments.save:
         ((_, outcome),) = outcomes.values()
@@ -76,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _outcomes(arguments: argparse.Namespace) -> dict[str | None, tuple[Any, Any]]:
+def _outcomes(arguments: argparse.Namespace, seen: SeriesView | None) -> dict[str | None, tuple[Any, Any]]:
     """The past and the forecast of every group."""
     from ...forecasting import report
     from ..records import read_records
@@ -90,8 +108,16 @@ def _outcomes(arguments: argparse.Namespace) -> dict[str | None, tuple[Any, Any]
         for group, part in report.groups_of(rows, arguments.group).items():
             past = report.past_of(part, arguments.column, features)
             outcome = report.forecast_series(
-                past, arguments.horizon, arguments.season, arguments.level, arguments.backtest, progress
+                past,
+                arguments.horizon,
+                arguments.season,
+                arguments.level,
+                arguments.backtest,
+                progress,
+                None if seen is None else seen.learn,
             )
+            if seen is not None:
+                seen.foresee(outcome.steps)
             outcomes[group] = past, outcome
     except ValueError as error:
         raise CommandError(f"{arguments.file}: {error}") from error

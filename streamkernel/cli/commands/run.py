@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 
 from ..options import add_cells, add_file, add_model, level, positive
+from ..watching import add_live
 
 EXAMPLES = """\
   streamkernel run sensors.csv --target temperature --save model.skm --predictions predicted.csv
-  tail -n +1 -f feed.csv | streamkernel run - --target y --predictions -"""
+  tail -n +1 -f feed.csv | streamkernel run - --target y --predictions -
+  streamkernel run sensors.csv --target temperature --live"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--no-scale", action="store_true", help="take features as they are; auto always, others standardize them"
     )
     add_outputs(parser)
+    add_live(parser)
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:

@@ -78,7 +78,7 @@ def _automatic_forecaster() -> None:
     model = AutoKernelForecaster()
     for t in range(SAMPLES):
         model.learn_one(math.sin(t) + 0.1 * t)
-    model.forecast(3)
+    model.forecast(3, with_interval=True)
 
 
 def _classifier() -> None:

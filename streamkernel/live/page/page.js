@@ -4,7 +4,7 @@ const MOST_ROWS = 5000;
 const element = (id) => document.getElementById(id);
 const charts = Object.fromEntries(["stream", "error", "coverage", "size"].map((id) => [id, new Chart(id)]));
 
-let run = null, rolling = 200, ended = false, connected = false, numbers = {};
+let run = null, rolling = 200, level = 0.9, ended = false, connected = false, numbers = {};
 let data = emptyData(), frozen = null;     // what is drawn while paused
 let shown = innerWidth < 700 ? 100 : 300, offset = 0, pointer = null, dirty = true;
 
@@ -24,6 +24,8 @@ function receive(message) {
   }
   if (message.title !== undefined) {
     rolling = message.rolling;
+    level = message.level;
+    for (const note of document.querySelectorAll(".level")) note.textContent = percent();
     element("title").textContent = message.title || "streamkernel";
     document.title = (message.title ? message.title + " – " : "") + "streamkernel live";
     for (const note of document.querySelectorAll(".rolling")) note.textContent = "last " + rolling;
@@ -54,6 +56,8 @@ function addRows(first, rows) {
     data.first += extra;
   }
 }
+
+function percent() { return Number((100 * level).toPrecision(6)) + "\u00a0%"; }
 
 // Numbers and lists -----------------------------------------------------------------------------------------------------
 
@@ -180,7 +184,7 @@ function drawStream(source) {
   if (pointer !== null && xs.length) drawPointer(chart, source, xs, rows);
   else put("readout", "\u00a0");
   chart.end();
-  chart.canvas.setAttribute("aria-label", "Target, prediction and 90 % band, rows " + whole(xs[0] || 0) + " to " + whole(end)
+  chart.canvas.setAttribute("aria-label", "Target, prediction and " + percent() + " band, rows " + whole(xs[0] || 0) + " to " + whole(end)
     + "; the newest target is " + short(targets[targets.length - 1]) + ", predicted as " + short(predictions[predictions.length - 1]));
 }
 
@@ -226,13 +230,13 @@ function drawHistory(source) {
   charts.error.end();
   describe("error", "Rolling error", errors, "; of the last value " + short(naive[naive.length - 1]));
 
-  const coverage = rollingMean(bins, 6, 5), least = Math.min(0.7, ...coverage.filter((value) => value !== null));
+  const coverage = rollingMean(bins, 6, 5), least = Math.min(0.7, level - 0.2, ...coverage.filter((value) => value !== null));
   charts.coverage.begin(0, right, Math.max(0, least - 0.03), 1.005, { form: (value) => Math.round(100 * value) + " %" });
-  charts.coverage.across(0.9, colors.goal);
+  charts.coverage.across(level, colors.goal);
   charts.coverage.marks(source.marks);
   charts.coverage.line(xs, coverage, colors.model, 1.9);
   charts.coverage.end();
-  describe("coverage", "Rolling share of targets inside the 90 % band", coverage, "");
+  describe("coverage", "Rolling share of targets inside the " + percent() + " band", coverage, "");
 
   const sizes = bins.map((bin) => bin[7]), limit = numbers.limit;
   charts.size.begin(0, right, 0, 1.08 * Math.max(10, ...sizes, limit || 0));

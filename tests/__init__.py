@@ -1,0 +1,1 @@
+"""The tests; `tests.fuzz` is a program of its own."""
