@@ -275,6 +275,12 @@ def importances(factor: Any, covariance: Any, weights: Any) -> Any:
     return ((weights @ back.T) ** 2).sum(axis=0) / np.diagonal(back @ covariance @ back.T)
 
 
+def coefficient_variances(factor: Any, covariance: Any) -> tuple[Any, Any]:
+    """The diagonals of L⁻ᵀPL⁻¹ and of K⁻¹, by dense solves."""
+    inverse = linalg.solve_triangular(factor, np.eye(len(factor)), lower=True)
+    return np.einsum("ij,ij->j", inverse, covariance @ inverse), np.einsum("ij,ij->j", inverse, inverse)
+
+
 # Packed matrices ------------------------------------------------------------------------------------------------------
 
 

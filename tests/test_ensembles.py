@@ -110,10 +110,10 @@ def test_a_group_outgrows_its_arrays_and_adopts_features() -> None:
 
 def test_exact_heteroscedastic_and_learning_experts_keep_to_themselves() -> None:
     experts = [
-        KRR(KERNEL, 0.1, threshold=None),
-        KAAR(KERNEL, 0.1, threshold=None),
-        KRR(KERNEL, 0.1, threshold=1e-2),
-        KAAR(KERNEL, 0.1, threshold=1e-2),
+        KRR(KERNEL, ridge=0.1, threshold=None),
+        KAAR(KERNEL, ridge=0.1, threshold=None),
+        KRR(KERNEL, ridge=0.1, threshold=1e-2),
+        KAAR(KERNEL, ridge=0.1, threshold=1e-2),
         HeteroscedasticKRLS(KERNEL, 1e-2),
         KRLS(kernels.RBF(1.0), 1e-2, kernel_learning="gradient"),
         KRLS(kernels.RBF(1.0), 1e-2),

@@ -268,6 +268,16 @@ def test_mappings_of_other_kinds_are_read_and_left_alone(make: Any) -> None:
             assert dict(sample) == query
 
 
+def test_a_mapping_that_makes_up_values_is_not_asked_for_them() -> None:
+    model = filters.KLMS(Linear(), step=0.01)
+    for _ in range(5):
+        model.learn_one({"a": 1.0, "b": 1.0}, 3.0)
+    sample = collections.defaultdict(float, {"a": 2.0, "q": 1.0})
+    model.learn_one(sample, 4.0)
+    assert sample == {"a": 2.0, "q": 1.0}
+    assert model.dictionary[-1] == {"a": 2.0, "b": 0.0, "q": 1.0}
+
+
 # Messages -------------------------------------------------------------------------------------------------------------
 
 

@@ -49,6 +49,16 @@ def _sums(rows, out):  # type: ignore[no-untyped-def]
 
 
 @njit
+def _transposed(rows, out):  # type: ignore[no-untyped-def]
+    r = rows
+    a, b, c, d = simd.load(r[0], 0), simd.load(r[1], 0), simd.load(r[2], 0), simd.load(r[3], 0)
+    e, f, g, h = simd.load(r[4], 0), simd.load(r[5], 0), simd.load(r[6], 0), simd.load(r[7], 0)
+    a, b, c, d, e, f, g, h = simd.transpose(a, b, c, d, e, f, g, h)
+    for i, column in enumerate((a, b, c, d, e, f, g, h)):
+        simd.store(out[i], 0, column)
+
+
+@njit
 def _exponential(values, out):  # type: ignore[no-untyped-def]
     for i in range(0, len(values), 8):
         simd.store(out, i, simd.exponential(simd.load(values, i)))
@@ -81,6 +91,13 @@ def test_sums_and_lanes() -> None:
     np.testing.assert_allclose(out[:8], rows.sum(axis=1), rtol=1e-14, atol=1e-15)
     np.testing.assert_allclose(out[8:16], rows.sum(axis=1), rtol=1e-14, atol=1e-15)
     np.testing.assert_array_equal(out[16:], rows[0])
+
+
+def test_transpose() -> None:
+    rows = np.arange(64.0).reshape(8, 8)
+    out = np.zeros((8, 8))
+    _transposed(rows, out)
+    np.testing.assert_array_equal(out, rows.T)
 
 
 def test_sums_keep_rows_apart() -> None:

@@ -9,7 +9,7 @@ import pytest
 from reference import JIT, packed, random_positive_definite, unpacked
 from scipy import linalg
 
-from streamkernel.core import triangular
+from streamkernel.core import rotations, triangular
 
 pytestmark = pytest.mark.core
 
@@ -76,6 +76,32 @@ def test_solve_transposed(size: int, in_place: bool) -> None:
     np.testing.assert_array_equal(out[size:], 0.0)
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_solve_transposed_of_two_and_of_eight(size: int) -> None:
+    _, L, factor, reciprocals = factored(size)
+    right = np.zeros((8, padded(size)))
+    right[:, :size] = np.random.default_rng(1).standard_normal((8, size))
+    expected = linalg.solve_triangular(L, right[:, :size].T, lower=True, trans=1).T
+    one, other = right[:2].copy()
+    triangular.solve_transposed_pair(factor, reciprocals, size, one, other)
+    block = right.T.ravel().copy()
+    triangular.solve_transposed_block(factor, reciprocals, size, block)
+    for got in (np.array([one, other]), block.reshape(-1, 8).T):
+        np.testing.assert_allclose(got[:, :size], expected[: len(got)], rtol=1e-11, atol=1e-12)
+        np.testing.assert_array_equal(got[:, size:], 0.0)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_inverse_column(size: int) -> None:
+    _, L, factor, reciprocals = factored(size)
+    expected = linalg.solve_triangular(L, np.eye(size), lower=True)
+    for index in range(size):
+        out = np.full(padded(size), 7.0)
+        triangular.inverse_column(factor, reciprocals, size, index, out)
+        np.testing.assert_allclose(out[:size], expected[:, index], rtol=1e-10, atol=1e-12)
+        np.testing.assert_array_equal(out[size:], 0.0)
+
+
 def test_append_builds_the_factor_row_by_row() -> None:
     size = SIZES[-1]
     _, L, expected, expected_reciprocals = factored(size, padded(size))
@@ -90,7 +116,7 @@ def test_append_builds_the_factor_row_by_row() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_delete_row_and_its_rotations(size: int) -> None:
-    for index in sorted({0, size // 2, max(size - 2, 0), size - 1}):
+    for index in sorted({0, min(7, size - 1), min(8, size - 1), size // 2, max(size - 2, 0), size - 1}):
         K, L, factor, reciprocals = factored(size)
         capacity = len(reciprocals)
         rng = np.random.default_rng(3)
@@ -100,9 +126,9 @@ def test_delete_row_and_its_rotations(size: int) -> None:
         vector[:size] = rng.standard_normal(size)
         values, covariance = L @ vector[:size], L @ symmetric @ L.T
         cosines, sines = np.zeros(capacity), np.zeros(capacity)
-        triangular.delete_row(factor, reciprocals, size, index, cosines, sines)
-        triangular.rotate(vector, size, index, cosines, sines)
-        triangular.rotate_symmetric(matrix, size, index, cosines, sines)
+        rotations.delete_row(factor, reciprocals, size, index, cosines, sines)
+        rotations.rotate(vector, size, index, cosines, sines)
+        rotations.rotate_symmetric(matrix, size, index, cosines, sines)
         keep = [i for i in range(size) if i != index]
         smaller = unpacked(factor, size - 1, symmetric=False)
         np.testing.assert_allclose(smaller @ smaller.T, K[np.ix_(keep, keep)], rtol=1e-12, atol=1e-13)

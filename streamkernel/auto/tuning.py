@@ -45,8 +45,8 @@ LINEAR_PACES = ((1.0, "prior"), (0.99, "walk"), (0.98, "prior"))
 ROUGH_WIDTH, ROUGH_RIDGE = 2.0, 0.1
 
 # The dictionary is planned from this many samples, to this share of its limit: the stream will add some.
-PLANNING, FILLING = 500, 0.7
-PLANNING_TIME = 5000.0
+PLANNING, FILLING = 800, 0.7
+PLANNING_TIME = 9000.0
 THRESHOLD_RANGE = (1e-8, 0.3)
 # Of more columns than this those take part that say most about the target by themselves.
 MOST_COLUMNS, SCREENED_ROWS = 200, 800

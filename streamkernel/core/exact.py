@@ -18,6 +18,7 @@ from .columns import column
 from .jit import inline, jit, part
 from .model import Batch, Model
 from .pruning import drop_point
+from .rotations import delete_row, rotate
 from .stream import (
     BAD_TARGET,
     FULL,
@@ -30,7 +31,7 @@ from .stream import (
     predict_errors,
     present,
 )
-from .triangular import append_row, delete_row, rotate, row_start
+from .triangular import append_row, row_start
 from .types import Table
 from .whitened import EPSILON, observe_noise, project
 

@@ -37,7 +37,9 @@ class Model(Views):
     noise_pending: Vector
     """The same for S."""
     coefficient_variances: Vector
-    """var(α̃ⱼ) as last computed; infinite where it is not known."""
+    """v, var(α̃ⱼ) over the noise variance, where it is tracked (`variances`); infinite where it is not known."""
+    inverse_diagonal: Vector
+    """κ, the diagonal of K⁻¹, where v is tracked."""
     similarities: Vector
     """k(xⱼ, xⱼ)."""
     noise_sums: Vector
@@ -61,7 +63,7 @@ class Model(Views):
     products: Vector
     """V = PZ."""
     rows: Matrix
-    """U'."""
+    """U'. Between blocks the first ones are the updates that `variances` has collected: these are state."""
     innovations: Matrix
     """C, and three rows more."""
 
@@ -126,6 +128,15 @@ class Model(Views):
     """How many points have left."""
     since_joined: int
     """How many samples were learned since one joined."""
+    tracked: int
+    """Of how many points v and κ are kept."""
+    unknown: int
+    """How many of these are infinite."""
+    collected: int
+    """How many updates of P wait in `rows` to be taken into v."""
+    collected_scale: float
+    collected_diagonal: float
+    """The scale and the diagonal of each."""
 
 
 class Batch(Views):

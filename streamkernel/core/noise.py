@@ -34,6 +34,7 @@ from .stream import (
     learn_each,
     predict_errors,
     present,
+    tended,
 )
 from .symmetric import sweep
 from .triangular import dot, row_start
@@ -136,7 +137,8 @@ def settle_noise(model: Model) -> None:
 @jit
 def learn_one(table: Table) -> int:
     """Learn the sample in `inputs`; the contract of `stream.learn_one`."""
-    return step(Model(table))
+    model = Model(table)
+    return tended(model, step(model))
 
 
 @jit

@@ -1,79 +1,42 @@
 """Which point leaves a full dictionary, and how the posterior goes on without it.
 
 The point whose loss changes the posterior least has the smallest α̃ⱼ² / var(α̃ⱼ) (Csató & Opper 2002). A point that was
-only just admitted has a large but uncertain coefficient; its variance says so.
+only just admitted has a large but uncertain coefficient; its variance says so. The variances are kept by `variances`.
 """
 
 from __future__ import annotations
 
-import math
-
-from .blocks import BLOCK, multiply_block, solve_block
 from .jit import jit, part
 from .model import Model
-from .triangular import delete_row, padded, rotate, rotate_symmetric, solve_transposed
-from .types import Vector
+from .rotations import delete_row, rotate, rotate_symmetric
+from .symmetric import sweep
+from .triangular import inverse_column, solve_transposed
+from .types import Table, Vector
+from .variances import UNKNOWN, catch_up, evaluate_unknown, flush, leave
 from .whitened import settle
 
-# Points whose importance is computed anew when one of them has to leave.
-CANDIDATES = 2 * BLOCK
-
-
-@part
-def _evaluate(model: Model, chosen: Vector) -> None:
-    """The variances of the coefficients α̃ⱼ of up to BLOCK chosen points, over that of the noise: (L⁻ᵀPL⁻¹)ⱼⱼ."""
-    size, block, products, variances = model.size, model.block, model.products, model.coefficient_variances
-    for at in range(padded(size) * BLOCK):
-        block[at] = 0.0
-    for b in range(len(chosen)):
-        block[int(chosen[b]) * BLOCK + b] = 1.0
-    solve_block(model.factor, model.reciprocals, size, block)
-    multiply_block(model.covariance, size, block, products)
-    for b in range(len(chosen)):
-        variance = 0.0
-        for i in range(size):
-            variance += block[i * BLOCK + b] * products[i * BLOCK + b]
-        variances[int(chosen[b])] = variance
+# Points whose variances are computed after a step in a dictionary that is nearly full.
+AT_ONCE = 4
+# Removals after which a variance is computed anew, one after the other.
+REFRESHED = 4
 
 
 @jit
 def least_important(model: Model) -> int:
     """The point with the smallest α̃ⱼ² / var(α̃ⱼ).
 
-    All variances anew would cost O(m³), so the last known ones select a number of candidates, whose variances are
-    computed. Unknown ones are infinite, which makes them candidates; every m removals all are forgotten.
-
-    Requires: nothing is pending (`settle`); room for blocks.
+    Requires: the variances are known, what is pending included.
     """
-    size, variances = model.size, model.coefficient_variances
-    squares, work, chosen = model.sines, model.column, model.gain
-    if model.pruned % size == 0:
-        for i in range(size):
-            variances[i] = math.inf
+    size, variances, squares, work = model.size, model.coefficient_variances, model.sines, model.column
     squares[:] = 0.0
     for output in range(len(model.errors)):
         solve_transposed(model.factor, model.reciprocals, size, model.weights[output], work)
         for i in range(size):
             squares[i] += work[i] * work[i]
-    unknown = True
-    while unknown:
-        for i in range(size):
-            work[i] = squares[i] / variances[i] if variances[i] < math.inf else -1.0
-        count = min(CANDIDATES, size)
-        for b in range(count):
-            best = 0
-            for i in range(1, size):
-                if work[i] < work[best]:
-                    best = i
-            chosen[b] = best
-            work[best] = math.inf
-        for first in range(0, count, BLOCK):
-            _evaluate(model, chosen[first : min(first + BLOCK, count)])
-        unknown = False
-        for i in range(size):
-            unknown |= variances[i] == math.inf
     best = 0
-    for i in range(1, size):
+    for i in range(size):
+        if not variances[i] < UNKNOWN:  # beyond all numbers: nothing is known of this coefficient
+            return i
         if squares[i] * variances[best] < squares[best] * variances[i]:
             best = i
     return best
@@ -104,16 +67,17 @@ def drop_point(model: Model, index: int) -> None:
 @part
 def marginalize(model: Model, index: int, cosines: Vector, sines: Vector) -> None:
     """What a removal does to all but the points and the factor, by the rotations that restored the factor."""
-    size, variances, similarities = model.size, model.coefficient_variances, model.similarities
+    size, similarities = model.size, model.similarities
     model.trace -= similarities[index]
     for i in range(index, size - 1):
-        variances[i], similarities[i] = variances[i + 1], similarities[i + 1]
+        similarities[i] = similarities[i + 1]
     rotate_symmetric(model.covariance, size, index, cosines, sines)
     if len(model.noise_covariance):
         rotate_symmetric(model.noise_covariance, size, index, cosines, sines)
     for output in range(model.weights.shape[0]):
         rotate(model.weights[output], size, index, cosines, sines)
     model.size = size - 1
+    model.tracked = 0  # `prune` alone knows what becomes of the variances
     model.pruned += 1
 
 
@@ -123,7 +87,42 @@ def prune(model: Model) -> int:
 
     Requires: room for blocks; where noise depends on the input, nothing is pending in its covariance.
     """
-    settle(model)
+    size = model.size
+    if model.tracked:
+        catch_up(model)
+        flush(model)
+    if model.tracked and model.pruned % REFRESHED == 0:
+        # One point after the other is computed anew, so that rounding errors do not add up.
+        again = model.pruned // REFRESHED % size
+        model.unknown += model.coefficient_variances[again] < UNKNOWN
+        model.coefficient_variances[again] = UNKNOWN
+    evaluate_unknown(model, size)
     index = least_important(model)
+    inverse_column(model.factor, model.reciprocals, size, index, model.cosines)
+    sweep(
+        model.covariance,
+        size,
+        model.pending,
+        model.pending_scale,
+        model.pending_diagonal,
+        model.cosines,
+        model.gain,
+    )
+    model.pending[:] = 0.0
+    model.is_pending, model.pending_scale, model.pending_diagonal = 0, 1.0, 0.0
+    leave(model, index)
     remove(model, index)
+    model.tracked = model.size
     return index
+
+
+@jit
+def tend(table: Table) -> None:
+    """Compute variances that are unknown, a few at a time: due while a dictionary is nearly full.
+
+    Requires: room for blocks.
+    """
+    model = Model(table)
+    settle(model)
+    flush(model)
+    evaluate_unknown(model, AT_ONCE)

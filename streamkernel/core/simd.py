@@ -201,6 +201,28 @@ if not config.DISABLE_JIT:
         return lanes(*[lanes] * LANES), generate
 
     @intrinsic  # type: ignore[untyped-decorator]
+    def transpose(typing_context: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
+        """Rows to columns: lane i of result j is lane j of argument i."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            rows = list(arguments)
+            # Pairs, fours and halves change places, in three rounds of eight shuffles.
+            for distance, low in ((1, [0, 8, 2, 10, 4, 12, 6, 14]), (2, [0, 1, 8, 9, 4, 5, 12, 13])):
+                high = [position + distance for position in low]
+                for i in range(LANES):
+                    if not i & distance:
+                        x, y = rows[i], rows[i + distance]
+                        rows[i], rows[i + distance] = _shuffle(builder, x, y, low), _shuffle(builder, x, y, high)
+            for i in range(LANES // 2):
+                x, y = rows[i], rows[i + 4]
+                rows[i] = _shuffle(builder, x, y, [0, 1, 2, 3, 8, 9, 10, 11])
+                rows[i + 4] = _shuffle(builder, x, y, [4, 5, 6, 7, 12, 13, 14, 15])
+            return context.make_tuple(builder, signature.return_type, rows)
+
+        result = types.UniTuple(lanes, LANES)  # type: ignore[attr-defined]
+        return result(*[lanes] * LANES), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
     def exponential(typing_context: Any, value: Any) -> Any:
         """exp(x) lane by lane for x <= 0, within 2 units in the last place."""
 
@@ -247,6 +269,10 @@ else:
     def totals(*rows: Any) -> Any:
         """The sums of eight registers as one register: lane i is the total of argument i."""
         return np.array([np.sum(row) for row in rows])
+
+    def transpose(*rows: Any) -> Any:
+        """Rows to columns: lane i of result j is lane j of argument i."""
+        return tuple(np.array(rows).T.copy())
 
     def exponential(value: Any) -> Any:
         """exp(x) lane by lane for x <= 0."""

@@ -17,6 +17,7 @@ from .model import Batch, Model
 from .pruning import prune
 from .triangular import dot, row_start
 from .types import Matrix, Table, Vector
+from .variances import flush, take_rows
 from .whitened import (
     CERTAIN,
     EPSILON,
@@ -30,7 +31,7 @@ from .whitened import (
     unlearned_variance,
 )
 
-LEARNED, JOINED, FULL, NO_ROOM = 0, 1, 2, 3
+LEARNED, JOINED, FULL, NO_ROOM, CROWDED = 0, 1, 2, 3, 4
 BAD_INPUT, BAD_SIMILARITY, BAD_TARGET, LOST_RIDGE, LOST_WEIGHT = -1, -2, -3, -4, -5
 
 # Of a target or an error; beyond it sums of squares come close to overflow.
@@ -193,17 +194,26 @@ def step(model: Model) -> int:
 def learn_one(table: Table) -> int:
     """Learn the sample in `inputs`; FULL says that the dictionary is one point too large now and `shrink` is due.
 
-    NO_ROOM says that nothing was done, because the arrays cannot hold two more points.
+    NO_ROOM says that nothing was done, because the arrays cannot hold two more points. CROWDED says that the sample
+    was learned and that `pruning.tend` is due: the dictionary is nearly full, and who might leave it is not known yet.
 
     Requires: inputs[0] > 0.
     Ensures: as `learn_projected`.
     """
-    return step(Model(table))
+    model = Model(table)
+    return tended(model, step(model))
+
+
+@inline
+def tended(model: Model, status: int) -> int:
+    """A step's status, or CROWDED."""
+    crowded = model.size >= model.max_size - model.max_size // 4 and (model.tracked == 0 or model.unknown > 0)
+    return CROWDED if crowded and LEARNED <= status <= JOINED else status
 
 
 @jit
 def shrink(table: Table) -> int:
-    """Drop the least important point; return its place. Requires: room for blocks."""
+    """Drop the least important point; return its place."""
     return prune(Model(table))
 
 
@@ -272,6 +282,7 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
         count = _certain_count(model, given, start, count)
         if count == 0:
             break
+        flush(model)
         multiply_block(model.covariance, model.size, model.block, model.products)
         innovations(model.block, model.products, model.size, given.noise[start:], count, model.innovations)
         if not _is_definite(model.innovations, count):
@@ -280,6 +291,8 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
         for output in range(len(model.errors)):
             _update_weights(model, given, start, count, output)
         subtract_products(model.covariance, model.size, model.rows, count)
+        if model.tracked:
+            take_rows(model, count)
         _report_block(model, given, start, count)
         start += count
         if count < BLOCK:

@@ -1,4 +1,4 @@
-"""A lower triangular matrix that grows by rows: storage, solve, append, delete.
+"""A lower triangular matrix that grows by rows: storage, solve, append.
 
 Layout: rows come in panels of eight. A panel's rows are stored one after the other, all as wide as the panel's last
 row, so that every row starts and ends on a whole vector register and appending a row moves nothing. Row i is
@@ -9,10 +9,8 @@ of their own. Vectors are padded with zeros to whole registers, which makes the 
 
 from __future__ import annotations
 
-import math
-
-from .jit import inline, jit, part
-from .simd import LANES, lane, load, multiply_add, splat, subtract, total, totals
+from .jit import inline, jit
+from .simd import LANES, lane, load, multiply, multiply_add, splat, store, subtract, total, totals
 from .types import Vector
 
 PANEL = LANES
@@ -100,7 +98,7 @@ def solve(factor: Vector, reciprocals: Vector, size: int, right: Vector, out: Ve
 
 @jit
 def solve_transposed(factor: Vector, reciprocals: Vector, size: int, right: Vector, out: Vector) -> None:
-    """Solve `factor.T @ out = right` by backward substitution.
+    """Solve `factor.T @ out = right` by backward substitution, eight rows at a time.
 
     Requires: `right` and `out` hold `padded(size)` numbers; they may be the same array.
     Ensures: `out[size:padded(size)]` is zero.
@@ -109,13 +107,160 @@ def solve_transposed(factor: Vector, reciprocals: Vector, size: int, right: Vect
         out[i] = right[i]
     for i in range(size, padded(size)):
         out[i] = 0.0
-    for i in range(size - 1, -1, -1):
-        start = row_start(i)
-        row = factor[start : start + i]
-        value = out[i] * reciprocals[i]
-        out[i] = value
-        for j in range(i):
-            out[j] -= row[j] * value
+    for first in range(padded(size) - PANEL, -1, -PANEL):
+        width, start = first + PANEL, row_start(first)
+        _solve_tile(factor, reciprocals, first, out)
+        x = out[first : first + PANEL]
+        x0, x1, x2, x3 = splat(-x[0]), splat(-x[1]), splat(-x[2]), splat(-x[3])
+        x4, x5, x6, x7 = splat(-x[4]), splat(-x[5]), splat(-x[6]), splat(-x[7])
+        for j in range(first - PANEL, -1, -PANEL):  # the next tile first: its solution is waited for
+            at = start + j
+            rest = multiply_add(load(factor, at + 7 * width), x7, load(out, j))
+            rest = multiply_add(load(factor, at + 6 * width), x6, rest)
+            rest = multiply_add(load(factor, at + 5 * width), x5, rest)
+            rest = multiply_add(load(factor, at + 4 * width), x4, rest)
+            rest = multiply_add(load(factor, at + 3 * width), x3, rest)
+            rest = multiply_add(load(factor, at + 2 * width), x2, rest)
+            rest = multiply_add(load(factor, at + width), x1, rest)
+            store(out, j, multiply_add(load(factor, at), x0, rest))
+
+
+@jit
+def solve_transposed_pair(factor: Vector, reciprocals: Vector, size: int, one: Vector, other: Vector) -> None:
+    """`solve_transposed` of two right sides in place: the factor is read once.
+
+    Requires: both hold `padded(size)` numbers, zero from `size` on.
+    """
+    for first in range(padded(size) - PANEL, -1, -PANEL):
+        width, start = first + PANEL, row_start(first)
+        _solve_tile(factor, reciprocals, first, one)
+        _solve_tile(factor, reciprocals, first, other)
+        x, y = one[first : first + PANEL], other[first : first + PANEL]
+        x0, x1, x2, x3 = splat(-x[0]), splat(-x[1]), splat(-x[2]), splat(-x[3])
+        x4, x5, x6, x7 = splat(-x[4]), splat(-x[5]), splat(-x[6]), splat(-x[7])
+        y0, y1, y2, y3 = splat(-y[0]), splat(-y[1]), splat(-y[2]), splat(-y[3])
+        y4, y5, y6, y7 = splat(-y[4]), splat(-y[5]), splat(-y[6]), splat(-y[7])
+        for j in range(first - PANEL, -1, -PANEL):
+            at = start + j
+            row = load(factor, at + 7 * width)
+            a, b = multiply_add(row, x7, load(one, j)), multiply_add(row, y7, load(other, j))
+            row = load(factor, at + 6 * width)
+            a, b = multiply_add(row, x6, a), multiply_add(row, y6, b)
+            row = load(factor, at + 5 * width)
+            a, b = multiply_add(row, x5, a), multiply_add(row, y5, b)
+            row = load(factor, at + 4 * width)
+            a, b = multiply_add(row, x4, a), multiply_add(row, y4, b)
+            row = load(factor, at + 3 * width)
+            a, b = multiply_add(row, x3, a), multiply_add(row, y3, b)
+            row = load(factor, at + 2 * width)
+            a, b = multiply_add(row, x2, a), multiply_add(row, y2, b)
+            row = load(factor, at + width)
+            a, b = multiply_add(row, x1, a), multiply_add(row, y1, b)
+            row = load(factor, at)
+            store(one, j, multiply_add(row, x0, a))
+            store(other, j, multiply_add(row, y0, b))
+
+
+@jit
+def solve_transposed_block(factor: Vector, reciprocals: Vector, size: int, block: Vector) -> None:
+    """`solve_transposed` of eight right sides in place; `block[i * 8 + b]` is row i of side b.
+
+    Requires: `block` holds `padded(size)` rows, zero from `size` on.
+    """
+    for first in range(padded(size) - PANEL, -1, -PANEL):
+        width, start = first + PANEL, row_start(first)
+        for i in range(width - 1, first - 1, -1):
+            value = multiply(load(block, i * LANES), splat(reciprocals[i]))
+            store(block, i * LANES, value)
+            at = start + (i - first) * width
+            for j in range(first, i):
+                store(block, j * LANES, multiply_add(splat(-factor[at + j]), value, load(block, j * LANES)))
+        at = first * LANES
+        x0, x1, x2 = load(block, at), load(block, at + LANES), load(block, at + 2 * LANES)
+        x3, x4, x5 = load(block, at + 3 * LANES), load(block, at + 4 * LANES), load(block, at + 5 * LANES)
+        x6, x7 = load(block, at + 6 * LANES), load(block, at + 7 * LANES)
+        for j in range(first):
+            at = start + j
+            rest = multiply_add(splat(-factor[at + 7 * width]), x7, load(block, j * LANES))
+            rest = multiply_add(splat(-factor[at + 6 * width]), x6, rest)
+            rest = multiply_add(splat(-factor[at + 5 * width]), x5, rest)
+            rest = multiply_add(splat(-factor[at + 4 * width]), x4, rest)
+            rest = multiply_add(splat(-factor[at + 3 * width]), x3, rest)
+            rest = multiply_add(splat(-factor[at + 2 * width]), x2, rest)
+            rest = multiply_add(splat(-factor[at + width]), x1, rest)
+            store(block, j * LANES, multiply_add(splat(-factor[at]), x0, rest))
+
+
+@inline
+def _solve_tile(factor: Vector, reciprocals: Vector, first: int, out: Vector) -> None:
+    """Backward substitution in a tile on the diagonal. Rows beyond the size have zero factors and reciprocals."""
+    width, start = first + PANEL, row_start(first) + first
+    t, r, o = factor[start : start + 7 * width + PANEL], reciprocals[first:width], out[first:width]
+    x7 = o[7] * r[7]
+    x6 = (o[6] - t[7 * width + 6] * x7) * r[6]
+    x5 = (o[5] - t[7 * width + 5] * x7 - t[6 * width + 5] * x6) * r[5]
+    x4 = (o[4] - t[7 * width + 4] * x7 - t[6 * width + 4] * x6 - t[5 * width + 4] * x5) * r[4]
+    x3 = (o[3] - t[7 * width + 3] * x7 - t[6 * width + 3] * x6 - t[5 * width + 3] * x5 - t[4 * width + 3] * x4) * r[3]
+    x2 = (
+        o[2]
+        - t[7 * width + 2] * x7
+        - t[6 * width + 2] * x6
+        - t[5 * width + 2] * x5
+        - t[4 * width + 2] * x4
+        - t[3 * width + 2] * x3
+    ) * r[2]
+    x1 = (
+        o[1]
+        - t[7 * width + 1] * x7
+        - t[6 * width + 1] * x6
+        - t[5 * width + 1] * x5
+        - t[4 * width + 1] * x4
+        - t[3 * width + 1] * x3
+        - t[2 * width + 1] * x2
+    ) * r[1]
+    x0 = (
+        o[0]
+        - t[7 * width + 0] * x7
+        - t[6 * width + 0] * x6
+        - t[5 * width + 0] * x5
+        - t[4 * width + 0] * x4
+        - t[3 * width + 0] * x3
+        - t[2 * width + 0] * x2
+        - t[1 * width + 0] * x1
+    ) * r[0]
+    o[0], o[1], o[2], o[3], o[4], o[5], o[6], o[7] = x0, x1, x2, x3, x4, x5, x6, x7
+
+
+@jit
+def inverse_column(factor: Vector, reciprocals: Vector, size: int, index: int, out: Vector) -> None:
+    """Solve `factor @ out = e`, e the unit vector `index`: the rows above it are zero and not looked at.
+
+    Requires: `out` holds `padded(size)` numbers.
+    """
+    base = PANEL * (index // PANEL)
+    for j in range(0, padded(size), PANEL):
+        store(out, j, splat(0.0))
+    out[index] = 1.0
+    for first in range(base, size, PANEL):
+        width, start = first + PANEL, row_start(first)
+        zero = splat(0.0)
+        s0, s1, s2, s3, s4, s5, s6, s7 = zero, zero, zero, zero, zero, zero, zero, zero
+        for j in range(base, first, PANEL):
+            known, at = load(out, j), start + j
+            s0 = multiply_add(load(factor, at), known, s0)
+            s1 = multiply_add(load(factor, at + width), known, s1)
+            s2 = multiply_add(load(factor, at + 2 * width), known, s2)
+            s3 = multiply_add(load(factor, at + 3 * width), known, s3)
+            s4 = multiply_add(load(factor, at + 4 * width), known, s4)
+            s5 = multiply_add(load(factor, at + 5 * width), known, s5)
+            s6 = multiply_add(load(factor, at + 6 * width), known, s6)
+            s7 = multiply_add(load(factor, at + 7 * width), known, s7)
+        store(out, first, subtract(load(out, first), totals(s0, s1, s2, s3, s4, s5, s6, s7)))
+        for i in range(first, first + PANEL):
+            at, value = row_start(i), out[i]
+            for j in range(first, i):
+                value -= factor[at + j] * out[j]
+            out[i] = value * reciprocals[i]
 
 
 @jit
@@ -130,80 +275,6 @@ def append_row(factor: Vector, reciprocals: Vector, size: int, row: Vector, diag
         target[j] = row[j]
     target[size] = diagonal
     reciprocals[size] = 1.0 / diagonal
-
-
-@jit
-def delete_row(factor: Vector, reciprocals: Vector, size: int, index: int, cosines: Vector, sines: Vector) -> None:
-    """Remove row `index` of a factor of K, so that it factors K without that row and column.
-
-    Rotations of neighboring columns bring the remaining rows back to triangular form.
-    Ensures: `cosines[index:size-1]`, `sines[index:size-1]` hold the rotations, for `rotate` and `rotate_symmetric`.
-    """
-    for i in range(index + 1, size):
-        start = row_start(i)
-        source = factor[start : start + i + 1]
-        start = row_start(i - 1)
-        target = factor[start : start + i]
-        for j in range(index):
-            target[j] = source[j]
-        carried = source[index]
-        for k in range(index, i - 1):
-            value = source[k + 1]
-            target[k] = cosines[k] * carried + sines[k] * value
-            carried = cosines[k] * value - sines[k] * carried
-        last = source[i]
-        length = math.hypot(carried, last)
-        cosines[i - 1] = carried / length
-        sines[i - 1] = last / length
-        target[i - 1] = length
-        reciprocals[i - 1] = 1.0 / length
-    _clear_row(factor, size - 1)
-    reciprocals[size - 1] = 0.0
-
-
-@part
-def _clear_row(matrix: Vector, row: int) -> None:
-    """Set a whole stored row to zero, so that it is padding again."""
-    start = row_start(row)
-    for j in range(start, start + row_width(row)):
-        matrix[j] = 0.0
-
-
-@jit
-def rotate(vector: Vector, size: int, index: int, cosines: Vector, sines: Vector) -> None:
-    """Apply the rotations of `delete_row` to a vector and drop its last element."""
-    for k in range(index, size - 1):
-        low, high = vector[k], vector[k + 1]
-        vector[k] = cosines[k] * low + sines[k] * high
-        vector[k + 1] = cosines[k] * high - sines[k] * low
-    vector[size - 1] = 0.0
-
-
-@jit
-def rotate_symmetric(matrix: Vector, size: int, index: int, cosines: Vector, sines: Vector) -> None:
-    """Apply the rotations of `delete_row` to both sides of a symmetric matrix and drop its last row and column."""
-    for k in range(index, size - 1):
-        c, s = cosines[k], sines[k]
-        start = row_start(k)
-        low = matrix[start : start + k + 1]
-        start = row_start(k + 1)
-        high = matrix[start : start + k + 2]
-        for j in range(k):
-            a, b = low[j], high[j]
-            low[j] = c * a + s * b
-            high[j] = c * b - s * a
-        a, b, d = low[k], high[k], high[k + 1]
-        low[k] = c * c * a + 2.0 * c * s * b + s * s * d
-        high[k + 1] = s * s * a - 2.0 * c * s * b + c * c * d
-        high[k] = c * s * (d - a) + (c * c - s * s) * b
-        for i in range(k + 2, size):
-            at = row_start(i) + k
-            pair = matrix[at : at + 2]
-            a, b = pair[0], pair[1]
-            pair[0] = c * a + s * b
-            pair[1] = c * b - s * a
-    _clear_row(matrix, size - 1)
-    mirror(matrix, size, index)
 
 
 @jit

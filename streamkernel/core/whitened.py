@@ -26,6 +26,7 @@ from .jit import inline, jit, part
 from .model import Model
 from .symmetric import quadratic, sweep
 from .triangular import PANEL, append_row, dot, row_start, solve, solve_transposed
+from .variances import catch_up
 
 # The rounding error of one operation.
 EPSILON = 2.0**-52
@@ -70,6 +71,8 @@ def settle(model: Model) -> None:
     """Apply what is pending to P."""
     if model.is_pending == 0:
         return
+    if model.tracked:
+        catch_up(model)
     direction, pending = model.cosines, model.pending
     direction[:] = 0.0
     sweep(model.covariance, model.size, pending, model.pending_scale, model.pending_diagonal, direction, model.gain)
@@ -158,6 +161,8 @@ def learn(model: Model, residual: float, noise: float) -> tuple[bool, float]:
     Ensures: `weights` minimize the regularized squared error of every target so far.
     """
     size, projection, gain, pending = model.size, model.projection, model.gain, model.pending
+    if model.tracked:
+        catch_up(model)
     sweep(model.covariance, size, pending, model.pending_scale, model.pending_diagonal, projection, gain)
     unlearned = max(dot(projection, gain, size), 0.0)
     spread = noise + unlearned
@@ -212,7 +217,6 @@ def _grow(model: Model, residual: float, spread: float) -> None:
     model.is_pending = 1
     model.size = size + 1
     model.trace += self_similarity
-    model.coefficient_variances[size] = math.inf
     model.similarities[size] = self_similarity
     if ridge > 0.0:  # with a flat prior the new weight takes up the whole error, which says nothing of the noise
         observe_noise(model, total / ridge)

@@ -138,8 +138,8 @@ class Bank:
         ends = np.cumsum([1 + len(followers) for _, followers in self._groups])
         self._bounds = np.column_stack([np.append(0, ends[:-1]), ends]).astype(np.int64)
         self._tables = np.array([models[i].table for i in order])
-        self._order = np.array(order)
-        self._place = np.argsort(self._order)
+        self._place = np.argsort(order)
+        self._is_ordered = order == sorted(order)
         self._ridges = np.array([model.ridge for model in models])
         self._outputs = models[0].errors.size
         self._arranged = models
@@ -161,8 +161,10 @@ class Bank:
                 f"the experts' kernels give no finite similarity at {rows[good].tolist()!r}: rescale the features"
             )
         shape = len(rows), len(self.experts)
-        means = means[:, 0].reshape(shape)[:, self._place]
-        residuals, unlearned, sums, weights = reports.T.reshape(following.REPORTS, *shape)[:, :, self._place]
+        means, terms = means[:, 0].reshape(shape), reports.T.reshape(following.REPORTS, *shape)
+        if not self._is_ordered:
+            means, terms = means[:, self._place], terms[:, :, self._place]
+        residuals, unlearned, sums, weights = terms
         noise = sums / weights
         return means, noise * (1.0 + unlearned) + noise / self._ridges * residuals
 
@@ -174,12 +176,16 @@ class Bank:
 
     def learn_row(self, row: Vector, y: float, w: float) -> bool:
         """Let every expert learn a sample; whether a point has left. Requires: as `learn`, and `names`."""
-        return self.learn_rows(row[None], np.array([y]), np.array([w]))
+        return self._learn_given(row[None], np.array([[1.0 / w, y]]))
 
     def learn_rows(self, rows: Matrix, targets: Vector, weights: Vector) -> bool:
         """Let every expert learn samples in order; whether a point has left. Requires: as `learn_row`."""
+        return self._learn_given(rows, np.column_stack([1.0 / weights, targets]))
+
+    def _learn_given(self, rows: Matrix, given: Matrix) -> bool:
+        """Learn rows, beside each of which stand its relative noise and its target."""
         self._arrange()
-        given, statuses = np.column_stack([1.0 / weights, targets]), np.full(len(self._groups), following.DUE)
+        statuses = np.array([following.DUE] * len(self._groups))
         start, shrunk = 0, False
         while True:
             start = following.learn_bank(self._tables, self._bounds, rows, given, statuses, start)
@@ -191,7 +197,7 @@ class Bank:
                     leading.shrink_together(models[0], models[1:])
                     shrunk = True
                 elif status < 0:
-                    raise ValueError(f"target y is {targets[start]!r} in the experts' units: its square overflows")
+                    raise ValueError(f"target y is {given[start, 1]!r} in the experts' units: its square overflows")
                 elif status == stream.NO_ROOM:
                     models[0].reserve()
                     self._share(leader, followers)

@@ -92,8 +92,7 @@ class Recursion:
         """Lay out all arrays anew for these features, this capacity and so many targets, keeping what they hold."""
         model, compiled = self._allocated(names, capacity, outputs)
         rows = [self.names.index(name) if name in self.names else None for name in names]
-        storage.carry(self.model, model, rows)
-        self._use(model, compiled, names)
+        self._use(storage.carried(self.model, model, rows), compiled, names)
 
     @property
     def is_custom(self) -> bool:
@@ -112,11 +111,9 @@ class Recursion:
 
     def reserve(self, capacity: int | None = None) -> None:
         """Double the room, or make as much as is asked for; the sample that waits in the inputs stays."""
-        inputs, stack, custom = self.model.inputs, self.model.stack, len(self._compiled.custom)
-        self._rearrange(self.names, 2 * self.capacity if capacity is None else capacity, self.outputs)
-        self.model.inputs[:] = inputs
-        columns = stack[len(stack) - custom :]  # that were computed in Python for that sample
-        self.model.stack[len(stack) - custom :, : columns.shape[1]] = columns
+        before, capacity = self.model, capacity or 2 * self.capacity
+        self._rearrange(self.names, capacity, self.outputs)
+        storage.keep_sample(before, self.model, len(self._compiled.custom))
 
     def add_output(self) -> None:
         """One more target, which was zero in every sample so far: its weights are zero."""
@@ -213,13 +210,16 @@ class Recursion:
             self.refuse(x, targets, weight, status)
         if status == stream.FULL:
             self.shrink()
+        elif status == stream.CROWDED:
+            self.prepare_blocks()
+            pruning.tend(self._table)
 
     def _learn_new(self, x: Mapping[Feature, Any], targets: Sequence[float], weight: float) -> None:
         """Adopt the new features of a sample and learn it; where it is refused they are given up again."""
         names = self.merged(x)
         reading.values(names, x)
-        arrays = self.model, self._compiled, self.names
         before = self.__getstate__() if self.is_changed_by(names) else None
+        arrays = self.model, self._compiled, self.names
         try:
             self.adopt(names)
             self.learn(x, targets, weight)
@@ -360,6 +360,7 @@ class Recursion:
     def limit(self, max_size: int | None) -> None:
         """Set the most points that the dictionary may have, and let those leave that are too many."""
         self.model.max_size = NO_LIMIT if max_size is None else max_size
+        self.model.tracked *= max_size is not None
         while self.size > self.model.max_size:
             self.shrink()
 
@@ -428,8 +429,8 @@ class Recursion:
     # Copies ----------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        own = {"form": self.form.name, "kernel": self.kernel, "constant": self.constant}
-        return own | {"names": self.names, "capacity": self.capacity} | state.describe(self.model)
+        own = {name: getattr(self, name) for name in ("kernel", "constant", "names", "capacity")}
+        return {"form": self.form.name, **own, **state.describe(self.model)}
 
     def __setstate__(self, given: dict[str, Any]) -> None:
         stored = state.upgraded(given)
@@ -439,5 +440,5 @@ class Recursion:
         self.reading = threading.RLock()
         self._numbers = Model.new_numbers()
         outputs = len(stored["weights"]) - form.has_noise
-        self._use(*self._allocated(stored["names"], stored["capacity"], outputs), stored["names"])
-        state.restore(stored, self.model)
+        model, compiled = self._allocated(stored["names"], stored["capacity"], outputs)
+        self._use(state.restored(stored, model), compiled, stored["names"])

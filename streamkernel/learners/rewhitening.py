@@ -68,8 +68,7 @@ def rewhiten(old: Model, new: Model, gram: Matrix) -> None:
     new.weights[:, :size] = weights
     _take_factor(new, factor)
     new.similarities[:size] = np.diagonal(gram)
-    new.coefficient_variances[:size] = math.inf
-    new.trace, new.pruned = float(np.trace(gram)), 0
+    new.trace, new.pruned, new.tracked = float(np.trace(gram)), 0, 0
 
 
 def refit(old: Model, new: Model, before: Matrix, after: Matrix) -> None:

@@ -12,10 +12,11 @@ import numpy as np
 
 from ..core.forgetting import RULES
 from ..core.model import NO_LIMIT, Model
+from ..core.simd import LANES
 from ..core.triangular import PANEL
 from ..core.types import Matrix
 from .forms import Dictionary, Exact, Form, InputNoise
-from .storage import STATE_MATRICES, STATE_VECTORS, TARGET_VECTORS, used_length
+from .storage import STATE_MATRICES, STATE_VECTORS, TARGET_VECTORS, TRACKED_VECTORS, used_length, with_blocks
 
 REPORTS = ("relative_variance",)  # of the last call, no state
 MOST_POINTS = 2**31
@@ -57,15 +58,27 @@ def describe(model: Model) -> dict[str, Any]:
         "points": model.points[:, :size].copy(),
         "weights": model.weights[:, :size].copy(),
         **{name: getattr(model, name).copy() for name in TARGET_VECTORS},
-        **{name: getattr(model, name)[:size].copy() for name in STATE_VECTORS},
+        **{name: getattr(model, name)[:size].copy() for name in STATE_VECTORS if name not in TRACKED_VECTORS},
         **{name: getattr(model, name)[:used].copy() for name in STATE_MATRICES},
-    }
+    } | (_tracked(model, size) if model.tracked else {})
+
+
+def _tracked(model: Model, size: int) -> dict[str, Any]:
+    """What a full dictionary knows of the variances of its coefficients."""
+    vectors = {name: getattr(model, name)[:size].copy() for name in TRACKED_VECTORS}
+    return {**vectors, "updates": model.rows[: model.collected, :size].copy()}
+
+
+def _untracked(size: int) -> dict[str, Any]:
+    """The same where nothing is known."""
+    return {**dict.fromkeys(TRACKED_VECTORS, np.zeros(size)), "updates": None}
 
 
 def upgraded(state: dict[str, Any]) -> dict[str, Any]:
     """A state in today's form, whichever release wrote it."""
     if "scalars" not in state:
-        return _no_target_vectors(state["weights"], state["form"] == InputNoise.name) | state
+        missing = _no_target_vectors(state["weights"], state["form"] == InputNoise.name)
+        return {**missing, **_untracked(len(state["similarities"])), **state}
     scalars, vectors = state["scalars"], state["vectors"]
     if scalars.shape != (len(_VERSION_1_NUMBERS),) or len(vectors) != len(_VERSION_1_VECTORS):
         raise ValueError("the state's counters are not those of any release")
@@ -73,7 +86,7 @@ def upgraded(state: dict[str, Any]) -> dict[str, Any]:
     numbers["forget"] = RULES[int(numbers["forget"])]
     numbers["max_size"] = min(numbers["max_size"], NO_LIMIT)
     for name, (_, kind) in Model.number_fields.items():
-        if kind is np.int64 and name != "forget":
+        if kind is np.int64 and name != "forget" and name in numbers:
             numbers[name] = int(numbers[name])
     form = Exact if state["keep_all"] else InputNoise if state["has_noise"] else Dictionary
     return {
@@ -86,6 +99,7 @@ def upgraded(state: dict[str, Any]) -> dict[str, Any]:
         "points": state["points"],
         "weights": state["weights"],
         **_no_target_vectors(state["weights"], form is InputNoise),
+        **_untracked(vectors.shape[1]),
         **dict(zip(_VERSION_1_VECTORS, vectors, strict=True)),
         "factor": state["factor"],
         "covariance": state["covariance"],
@@ -112,6 +126,12 @@ def check(state: dict[str, Any], form: Form) -> None:
     size = numbers["size"]
     if unknown or not isinstance(size, int) or not 0 <= size < MOST_POINTS:
         raise ValueError(f"the state's counters are not those of this release: size {size!r}, unknown {unknown}")
+    tracked, collected = numbers.get("tracked", 0), numbers.get("collected", 0)
+    updates = np.zeros((0, size)) if state["updates"] is None else state["updates"]
+    if type(tracked) is not int or not 0 <= tracked <= size or collected != len(updates) or collected >= LANES:
+        raise ValueError(f"the state's counters do not fit: {tracked!r} tracked, {collected!r} collected")
+    if bool(tracked) != (state["updates"] is not None):
+        raise ValueError(f"the state has updates of the variances of {tracked} points: {state['updates']!r}")
     used, outputs = used_length(size), len(state["weights"])
     expected = {
         "points": (len(state["names"]), size),
@@ -122,6 +142,8 @@ def check(state: dict[str, Any], form: Form) -> None:
         "covariance": (used if form.has_covariance else 0,),
         "noise_covariance": (used if form.has_noise else 0,),
     }
+    if len(updates):
+        expected["updates"] = (collected, size)
     for name, shape in expected.items():
         if state[name].shape != shape or state[name].dtype != np.float64:
             raise ValueError(f"{name} has shape {state[name].shape} where the rest of the state has {shape}")
@@ -129,8 +151,8 @@ def check(state: dict[str, Any], form: Form) -> None:
         raise ValueError(f"{outputs} outputs and room for {capacity} points do not go with {size} points")
 
 
-def restore(state: dict[str, Any], model: Model) -> None:
-    """Write a state into a model that has room for it."""
+def restored(state: dict[str, Any], model: Model) -> Model:
+    """A model with this state, over the arrays of one that has room for it."""
     size, used = state["numbers"]["size"], used_length(state["numbers"]["size"])
     for name, value in state["numbers"].items():
         setattr(model, name, RULES.index(value) if name == "forget" else value)
@@ -141,3 +163,7 @@ def restore(state: dict[str, Any], model: Model) -> None:
         getattr(model, name)[:size] = state[name]
     for name in STATE_MATRICES:
         getattr(model, name)[:used] = state[name]
+    if state["updates"] is not None:
+        model = with_blocks(model)
+        model.rows[: len(state["updates"]), :size] = state["updates"]
+    return model

@@ -24,7 +24,8 @@ from .forms import Form
 FIRST_CAPACITY = 2 * PANEL
 
 # What is kept of a model besides its numbers: one value a point, one value a target, and packed matrices.
-STATE_VECTORS = ("reciprocals", "pending", "noise_pending", "coefficient_variances", "similarities")
+TRACKED_VECTORS = ("coefficient_variances", "inverse_diagonal")
+STATE_VECTORS = ("reciprocals", "pending", "noise_pending", *TRACKED_VECTORS, "similarities")
 TARGET_VECTORS = ("noise_sums", "squares")
 STATE_MATRICES = ("factor", "covariance", "noise_covariance")
 _WORK_VECTORS = ("projection", "gain", "cosines", "sines")
@@ -106,8 +107,8 @@ def _no_blocks() -> dict[str, Any]:
     return {"block": aligned(0), "products": aligned(0), "rows": aligned(0, 0), "innovations": aligned(0, 0)}
 
 
-def carry(old: Model, new: Model, rows: Sequence[int | None]) -> None:
-    """Bring the state of one model into another; row r of its points was row rows[r], None one that is new."""
+def carried(old: Model, new: Model, rows: Sequence[int | None]) -> Model:
+    """A new model with the state of an old one; row r of its points was row rows[r], None one that is new."""
     size, used, outputs = old.size, used_length(old.size), min(len(old.weights), len(new.weights))
     for r, source in enumerate(rows):
         if source is not None:
@@ -120,6 +121,17 @@ def carry(old: Model, new: Model, rows: Sequence[int | None]) -> None:
         getattr(new, name)[:size] = getattr(old, name)[:size]
     for name in STATE_MATRICES:
         getattr(new, name)[:used] = getattr(old, name)[:used]
+    if old.tracked:
+        new = with_blocks(new)
+        new.rows[: old.collected, :size] = old.rows[: old.collected, :size]
+    return new
+
+
+def keep_sample(old: Model, new: Model, custom: int) -> None:
+    """Carry over the sample in the inputs too, with so many columns that were computed in Python for it."""
+    new.inputs[:] = old.inputs
+    columns = old.stack[len(old.stack) - custom :]
+    new.stack[len(old.stack) - custom :, : columns.shape[1]] = columns
 
 
 def _exchanged(model: Model, **arrays: NDArray[Any]) -> Model:
