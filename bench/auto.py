@@ -99,7 +99,7 @@ def steps(rows: Sequence[Sample], budget: Any) -> tuple[np.ndarray[Any, Any], np
 
 def time_steps(count: int, budget: Any, beside: bool) -> list[list[Any]]:
     """One line for each clock."""
-    steps(mixed(200, seed=2), budget)  # compiles
+    steps(mixed(min(count, 1300), seed=2), budget)  # compiles
     with busy(beside):
         processor, wall, error = steps(mixed(count), budget)
     return [

@@ -96,7 +96,7 @@ def main() -> None:
         came, trials, seed = 0, 0, 0
         while came < wanted:
             automatic = seed % 5 == 4
-            options, rows = (AUTOMATIC, 600) if automatic else (PLAIN, 30_000)
+            options, rows = (AUTOMATIC, 600) if automatic else (PLAIN, 80_000)
             sequence = [kinds[i % len(kinds)] for i in range(min(12, wanted - came))]
             came += trial(options, rows, sequence, seed)
             trials, seed = trials + 1, seed + 1

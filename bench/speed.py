@@ -775,6 +775,27 @@ def batch_predictions(model: KRLS, xs: np.ndarray, ys: np.ndarray, sizes: np.nda
     return predictions
 
 
+def readers(options: Options) -> Iterator[Line]:
+    """How many times the lock by which threads may predict at the same time a prediction takes."""
+    for m in options.sizes(20, 50):
+        data = workload(m)
+        model = prepared(m, data)
+        samples = [dict(enumerate(x)) for x in data.visits.tolist()]
+        lock, predict = model.recursion.reading, model.predict_one
+
+        def take(part: slice, lock: object = lock) -> None:
+            for _ in samples[part]:  # noqa: B023 (called in this turn of the loop)
+                with lock:  # type: ignore[attr-defined]
+                    pass
+
+        def ask(part: slice, predict: Callable[..., object] = predict) -> None:
+            for x in samples[part]:  # noqa: B023
+                predict(x)
+
+        seconds = take_turns([cycle(take), cycle(ask)], options.rounds)
+        yield ratio_line("readers", "predict_one vs the lock of its readers", m, seconds, 8.0)
+
+
 SECTIONS: dict[str, Callable[[Options], Iterator[Line]]] = {
     "recursion": recursion,
     "many": many,
@@ -789,6 +810,7 @@ SECTIONS: dict[str, Callable[[Options], Iterator[Line]]] = {
     "memory": memory,
     "stability": stability,
     "live": live_view,
+    "readers": readers,
 }
 
 # The report -----------------------------------------------------------------------------------------------------------

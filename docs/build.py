@@ -59,10 +59,11 @@ def run_page(source: pathlib.Path, target: pathlib.Path) -> tuple[str, int, floa
     text = _relinked(source.read_text(encoding="utf-8")) if source in OTHERS.values() else source.read_text("utf-8")
     needs = NEEDS.match(text)
     absent = [name for name in re.split(r"\W+", needs[1]) if not importlib.util.find_spec(name)] if needs else []
-    runner = Runner(source, target, dry=bool(absent))
     if "\n```" not in text.split("\n>>> ")[0] or "\n>>> " in FENCE.sub("", text):
         text = _fenced(text)
-    page = FENCE.sub(runner.replace, text)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        runner = Runner(source, target, folder, dry=bool(absent))
+        page = FENCE.sub(runner.replace, text)
     if absent:
         note = f"!!! note\n    These examples were not run: {', '.join(absent)} is not installed here.\n\n"
         page = page.replace("\n\n", "\n\n" + note, 1)
@@ -92,12 +93,11 @@ def _fenced(text: str) -> str:
 class Runner:
     """Runs the blocks of one page."""
 
-    def __init__(self, source: pathlib.Path, target: pathlib.Path, dry: bool) -> None:
-        self.source, self.target, self.dry = source, target, dry
+    def __init__(self, source: pathlib.Path, target: pathlib.Path, folder: str, dry: bool) -> None:
+        self.source, self.target, self.folder, self.dry = source, target, folder, dry
         self.count = self.figures = 0
         self.names: dict[str, Any] = {"__name__": "__main__", "PAGE_FOLDER": target.parent}
         target.parent.mkdir(parents=True, exist_ok=True)
-        self.folder = tempfile.TemporaryDirectory()
 
     def replace(self, match: re.Match[str]) -> str:
         """The block as the page shows it."""
@@ -106,9 +106,10 @@ class Runner:
             return match[0] if "hide" not in words else ""
         self.count += 1
         line = self.source.read_text("utf-8").count("\n", 0, max(0, self.source.read_text("utf-8").find(code))) + 1
-        with contextlib.chdir(self.folder.name), warnings.catch_warnings():
+        with contextlib.chdir(self.folder), warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.filterwarnings("ignore", category=DeprecationWarning)
+            warnings.filterwarnings("error", category=DeprecationWarning, module="__main__")  # the block itself
             warnings.filterwarnings("ignore", category=ResourceWarning)
             warnings.filterwarnings("ignore", module="numba")
             try:

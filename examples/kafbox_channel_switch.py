@@ -24,7 +24,7 @@ y += 0.1 * y.std() * random.standard_normal(len(y))
 
 models = {
     "KRLS-T": KRLS(kernels.RBF(1.0), 1e-9, 1e-2, 0.999, "prior", 50),
-    "SW-KRLS": KRR(kernels.RBF(1.0), 1e-2, None, 50),
+    "SW-KRLS": KRR(kernels.RBF(1.0), ridge=1e-2, threshold=None, max_size=50),
     "KRLS": KRLS(kernels.RBF(1.0), 1e-2),
     "KLMS": KLMS(kernels.RBF(1.0), 0.5, 500),
     "QKLMS": QKLMS(kernels.RBF(1.0), 0.5, 0.1),

@@ -24,7 +24,7 @@ filters = {
     "KRLS, ν = 1e-4": lambda: KRLS(kernel, 1e-4),
     "KRLS, ν = 5e-7": lambda: KRLS(kernel, 5e-7),
     "KRLS-T, M = 100": lambda: KRLS(kernel, 1e-6, 1e-6, max_size=100),
-    "SW-KRLS, M = 100": lambda: KRR(kernel, 1e-6, None, 100),
+    "SW-KRLS, M = 100": lambda: KRR(kernel, ridge=1e-6, threshold=None, max_size=100),
     "FB-KRLS, M = 100": lambda: FixedBudgetKRLS(kernel, 1e-6, max_size=100),
     "KLMS": lambda: KLMS(kernel, 0.9, max_size=500),
     "QKLMS": lambda: QKLMS(kernel, 0.9, 2.0),

@@ -22,6 +22,7 @@ import numpy as np
 
 from . import display, kernels, rivers
 from .checks import constructor_arguments
+from .deprecation import renamed_parameters
 
 MAGIC = b"SKM\x00"
 VERSION = 2
@@ -196,6 +197,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
 
     """
+    if not isinstance(model, Checkpointed) and rivers.describe(model) is None:
+        raise TypeError(f"model must be a model of this library or a river pipeline that ends in one, got {model!r}")
     write(path, dumps(model))
 
 
@@ -301,6 +304,7 @@ def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
         importlib.import_module(f".{package._STORED[name]}", __package__)
     if name not in Checkpointed._registry:
         raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
-    model = Checkpointed._registry[name](**_decode(parameters, arrays, functions))
+    kind = Checkpointed._registry[name]
+    model = kind(**renamed_parameters(kind, _decode(parameters, arrays, functions)))
     model._set_state(_decode(state, arrays, functions))
     return model

@@ -68,7 +68,7 @@ def formerly(*positional: str, **renamed: str) -> Callable[[Callable[P, R]], Cal
             return kept, found
 
         wrapper.former_names = renamed  # type: ignore[attr-defined]
-        return wrapper  # type: ignore[return-value]
+        return wrapper
 
     return decorate
 

@@ -1,4 +1,4 @@
-"""Raw samples of any kind to numbers of comparable size: words, gaps, constants and long tails.
+"""Raw samples of any kind to numbers of comparable size: words, dates, gaps, constants and long tails.
 
 `Encoder` makes numbers of words, `Scaling` brings the columns to unit spread. A scaling is made from a window of
 samples and then stays, so that what a model has learned in its units remains true.
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from .calendars import expanded
 from .core.types import Matrix, Vector
 from .kernels import Feature
 from .learners import reading
@@ -29,12 +30,16 @@ IQR_OF_GAUSSIAN = 1.349
 SMALLEST_SPREAD = 1e-12
 
 
+PLAIN = (float, int, bool)
 # Names of other kinds are taken for what they look like after a checkpoint is restored.
 STORED_NAMES = (str, int, float, tuple, type(None), np.generic)
 
 
 class Encoder:
     """From raw samples to rows of numbers: a word becomes a column of its own, a gap (None, NaN) is NaN.
+
+    A date, datetime or ISO text becomes calendar columns: the time of day, the weekday and the day of the year as
+    circles, and the days elapsed.
 
     The columns of words that a sample does not have are zero. Columns stand in the order in which they appeared.
 
@@ -99,7 +104,7 @@ class Encoder:
             return row
         columns: list[str] = []
         known_features = len(self._labels)
-        for name, value in x.items():
+        for name, value in expanded(x).items():
             if is_gap(value):
                 self.gaps += 1
                 continue
@@ -130,15 +135,24 @@ class Encoder:
                     return np.array(values, dtype=np.float64)
             except UNUSUAL:
                 pass
+        if not isinstance(x, Mapping):
+            raise TypeError(f"x must be a dict of features by name, got {x!r} ({type(x).__name__})")
         row, places = list(self._blank), self._places
-        for name, value in x.items():
-            if type(value) is float and value - value == 0.0:
+        for name, value in expanded(x).items():
+            kind = type(value)
+            if kind is int or kind is bool or (kind is float and value - value == 0.0):
                 place = places.get(name, -1)
                 if place >= 0:
                     row[place] = value
                     continue
-            self._read_value(row, name, value)
-        return np.array(row)
+            if value is not None:
+                self._read_value(row, name, value)
+        try:
+            return np.array(row, dtype=np.float64)
+        except OverflowError:  # an integer; the error names it
+            for name, value in x.items():
+                self._read_value(row, name, value)
+            raise
 
     def widened(self, row: Vector) -> Vector:
         """A row that was encoded when there were fewer columns, with all of them."""
@@ -146,8 +160,6 @@ class Encoder:
 
     def _read_value(self, row: list[float], name: Hashable, value: Any) -> None:
         """Write what is not just a number of a known feature."""
-        if value is None:
-            return
         if isinstance(value, str):
             column, number = f"{self._label(name)}={value}", 1.0
         elif is_gap(value):

@@ -55,7 +55,7 @@ def run(model: Any, X: Any, y: ArrayLike) -> Run:
     True
 
     """
-    if not isinstance(model, base.Estimator) or not hasattr(model, "learn_one"):
+    if not isinstance(model, base.Estimator) or not hasattr(model, "predict_one"):
         raise TypeError(f"model must be a regressor or classifier, got {model!r}")
     is_frame = hasattr(X, "columns")
     samples: Any = X if is_frame else np.asarray(X)

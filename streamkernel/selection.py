@@ -86,7 +86,8 @@ def tune(
     checks.choice("criterion", criterion, (*CRITERIA, "first_level"))
     for name, limit in {"max_samples": max_samples, "max_evaluations": max_evaluations}.items():
         checks.whole(name, limit)
-    if not isinstance(model, StreamingRegressor | LSSVMClassifier | kernels.Kernel | None):
+    # River calls a pipeline an instance of the class of its last step.
+    if not issubclass(type(model), StreamingRegressor | LSSVMClassifier | kernels.Kernel | None):
         raise TypeError(f"model must be a learner, a kernel or None, got {model!r}")
     learner = model if isinstance(model, StreamingRegressor | LSSVMClassifier) else KRLS(model)
     names, samples, _ = reading.frame(X)

@@ -119,7 +119,8 @@ def regressor(model: Any, start: int, stream: str = "plain") -> Parts:
         parts["weights"] = [list(model.weights)]
     if hasattr(model, "regret_bound"):
         parts["regret"] = [[model.regret_bound(2.0)]]
-    if hasattr(model, "learn_many") and stream == "plain":
+    # A mixture of release 0.1.0 learned no blocks.
+    if hasattr(model, "learn_many") and stream == "plain" and type(model).__name__ != "KernelMixture":
         # The features 0 and 1 beside "a" and "b" would be new ones: a frame names its columns.
         import pandas as pd
 

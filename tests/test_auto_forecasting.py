@@ -237,6 +237,17 @@ def test_a_level_shift_is_noticed() -> None:
     assert "Level shifts: 1, last at value" in model.explain()
 
 
+def test_mondays_are_no_level_shifts() -> None:
+    """Days of 24 hours whose level jumps once a week: a second season, found in the means of the days."""
+    random, t = np.random.default_rng(4), np.arange(24 * 7 * 9)
+    day, week = random.standard_normal(24), np.array([12.0, 2.0, 0.0, -2.0, -3.0, -4.0, -5.0])
+    values = 3.0 * day[t % 24] + week[t // 24 % 7] + 0.3 * random.standard_normal(len(t))
+    model = learned(values[:-168].tolist())
+    assert model.seasons == (24, 168)
+    assert all(at < 2 * 168 for at, _ in model._shifts)  # in the second week it may have been one
+    assert np.sqrt(np.mean((np.array(model.forecast(168)) - values[-168:]) ** 2)) < 0.25 * week.std()
+
+
 @pytest.mark.parametrize(
     "values",
     [[5.0] * 60, [0.0] * 60, list(range(60)), [1.0, 2.0], [7.0], (-np.arange(50.0)).tolist(), [0.0, 1.0] * 40],

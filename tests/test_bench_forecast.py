@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from reference import JIT
 
-from bench import forecast, forecast_chaos, forecast_rivals
+from bench import forecast, forecast_chaos, forecast_long, forecast_rivals
 from bench.forecast_rivals import Forecasts
 from bench.forecast_series import DESIGN, HELD_OUT, SERIES, Series, origins, scale
 
@@ -41,7 +41,8 @@ def test_quick(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> 
     pytest.importorskip("statsforecast")
     monkeypatch.setattr(forecast_rivals, "CACHE", tmp_path / "cache")
     assert forecast.main(["--quick", "--out", str(tmp_path)]) == 0
-    assert "ours / best" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "ours / best" in printed and "Exactly right intervals would hold" in printed
     with (tmp_path / "forecast.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 2 * 4 and all(float(row["MASE"]) > 0.0 for row in rows)
@@ -56,3 +57,9 @@ def test_chaos_quick(tmp_path: Path) -> None:
     assert float(glass["NMSE, next"]) < 1e-6 and float(henon["NMSE, next"]) < 1e-7
     assert float(glass["RMSE, 200"]) < 0.1
     assert max(float(row["beyond range"]) for row in (glass, henon)) < 0.5
+
+
+@pytest.mark.skipif(not JIT, reason="too slow without numba")
+def test_long_quick(tmp_path: Path, capsys: Any) -> None:
+    assert forecast_long.main(["--quick", "--json", "--out", str(tmp_path)]) == 0
+    assert '"values": 400' in capsys.readouterr().out

@@ -12,7 +12,7 @@ from reference import JIT
 from bench.papers import __main__ as papers
 from bench.papers import kaf
 from bench.papers.plain_filters import PlainKRLST, PlainSlidingWindow
-from streamkernel import KRLS, KRR
+from streamkernel import KRLS, KRR, AutoKernelRegressor
 from streamkernel.kernels import RBF
 
 pytestmark = pytest.mark.skipif(not JIT, reason="too slow without numba")
@@ -32,7 +32,7 @@ def test_the_plain_filters_are_the_library_s() -> None:
     """A sliding window always; KRLS-T until its budget is full, where the two let different points go."""
     X, y, test, _ = kaf.reconvergence(3)
     pairs = [
-        (PlainSlidingWindow(1.0, 1e-2, 30, 5), KRR(RBF(1.0), 1e-2, None, 30), 80),
+        (PlainSlidingWindow(1.0, 1e-2, 30, 5), KRR(RBF(1.0), ridge=1e-2, threshold=None, max_size=30), 80),
         (PlainKRLST(1.0, 1e-2, 0.99, 60, 5, jitter=1e-12), KRLS(RBF(1.0), 0.0, 1e-2, 0.99, "prior", 60), 60),
     ]
     for plain, ours, count in pairs:
@@ -43,6 +43,12 @@ def test_the_plain_filters_are_the_library_s() -> None:
         # Theirs forgets before a sample, ours after it.
         factor = np.sqrt(0.99) if isinstance(plain, PlainKRLST) else 1.0
         np.testing.assert_allclose(factor * plain.predict_many(test), ours.predict_many(test), atol=1e-7)
+
+
+def test_the_automatic_model_has_a_curve() -> None:
+    X, y, test, truth = kaf.figure3(0)
+    curve, cost = kaf.learning_curve(AutoKernelRegressor("low"), (X[:60], y[:60], test[:5], truth[:5]))
+    assert len(curve) == 3 and curve[-1] < curve[0] and cost > 0.0
 
 
 def test_a_draw_may_explain_a_difference() -> None:

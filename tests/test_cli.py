@@ -236,8 +236,11 @@ def test_equalize(alphabet, capsys):
 
 def test_equalize_learns_the_channel_by_default(capsys):
     options = ["equalize", "--alphabet", "qpsk", "--taps", "1,0.4-0.3j", "--noise", "0.4", "--symbols", "3000"]
-    rates = [run_json(capsys, *options, *more)["symbol_error_rate"] for more in ([], ["--model", "krls"])]
-    assert rates[0] < 0.5 * rates[1]
+    ours, model = (run_json(capsys, *options, "--bayes", *more) for more in ([], ["--model", "krls"]))
+    assert ours["symbol_error_rate"] < 0.5 * model["symbol_error_rate"]
+    # A window of two observations knows less than all of them.
+    assert ours["bayes_symbol_error_rate"] < model["bayes_symbol_error_rate"]
+    assert 0.8 < ours["symbol_error_rate"] / ours["bayes_symbol_error_rate"] < 1.5
 
 
 def test_equalize_fails_in_one_line(capsys):

@@ -173,6 +173,14 @@ def test_what_a_column_holds_is_what_its_first_cell_holds(tmp_path):
     assert columns.kinds == {"n": "number", "w": "word"}
 
 
+def test_a_column_of_dates_takes_no_words(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("when,y\n2024-01-31T12:00,1\n,2\nyesterday,3\n2024-02-30,4\n2024-02-28,5\n")
+    dates = [row if row is None else row[0]["when"] for row in read(path)]
+    assert dates == ["2024-01-31T12:00", None, None, None, "2024-02-28"]
+    assert [row is None for row in read(path)] == [False, False, True, True, False]
+
+
 # Damage ---------------------------------------------------------------------------------------------------------------
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)

@@ -9,6 +9,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from river import checks, metrics, preprocessing
 from scipy import stats
@@ -109,10 +110,10 @@ def test_a_group_outgrows_its_arrays_and_adopts_features() -> None:
 
 def test_exact_heteroscedastic_and_learning_experts_keep_to_themselves() -> None:
     experts = [
-        KRR(KERNEL, 0.1, threshold=None),
-        KAAR(KERNEL, 0.1, threshold=None),
-        KRR(KERNEL, 0.1, threshold=1e-2),
-        KAAR(KERNEL, 0.1, threshold=1e-2),
+        KRR(KERNEL, ridge=0.1, threshold=None),
+        KAAR(KERNEL, ridge=0.1, threshold=None),
+        KRR(KERNEL, ridge=0.1, threshold=1e-2),
+        KAAR(KERNEL, ridge=0.1, threshold=1e-2),
         HeteroscedasticKRLS(KERNEL, 1e-2),
         KRLS(kernels.RBF(1.0), 1e-2, kernel_learning="gradient"),
         KRLS(kernels.RBF(1.0), 1e-2),
@@ -499,3 +500,26 @@ def test_default_experts() -> None:
     assert classifier.predict_proba_one({"a": 1.0}) == {} and classifier.weights == []
     for first, second in itertools.pairwise(kernels.default(d) for d in (1, 4)):
         assert first != second
+
+
+@pytest.mark.parametrize("weighting", ["bma", "aggregating", "coker"])
+@pytest.mark.parametrize("is_frame", [False, True])
+def test_many_samples_are_as_one_after_the_other(weighting: str, is_frame: bool) -> None:
+    stream = samples(60)
+    X, y = np.array([list(x.values()) for x, _ in stream]), np.array([y for _, y in stream])
+    given = pd.DataFrame(X) if is_frame else X
+    one, many = (KernelMixture(paces(20), weighting=weighting) for _ in range(2))
+    for x, target in stream:
+        one.learn_one(x, target, 2.0)
+    many.learn_many(given[:25], y[:25], np.full(25, 2.0))
+    many.learn_many(given[25:], y[25:], np.full(35, 2.0))
+    assert one.to_bytes() == many.to_bytes()
+    predictions = many.predict_many(given)
+    assert type(predictions) is (pd.Series if is_frame else np.ndarray)
+    np.testing.assert_allclose(predictions, [one.predict_one(x) for x, _ in stream], rtol=1e-10, atol=1e-10)
+    before = many.to_bytes()
+    with pytest.raises(ValueError, match="y is nan in row 1"):
+        many.learn_many(given[:2], np.array([1.0, math.nan]))
+    with pytest.raises(ValueError, match="weight w is -1"):
+        many.learn_many(given[:2], y[:2], np.array([1.0, -1.0]))
+    assert many.to_bytes() == before

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import JIT
-from river import checks
+from river import checks, linear_model
 
 from streamkernel import KRLS, KRR, datasets, run
 from streamkernel.checkpoint import loads
@@ -320,7 +320,9 @@ def test_they_learn_mackey_glass() -> None:
 # Learning curves ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda: KLMS(RBF(1.0)), lambda: KRLS(RBF(1.0), 1e-3), lambda: KRR(RBF(1.0), 0.1)])
+@pytest.mark.parametrize(
+    "make", [lambda: KLMS(RBF(1.0)), lambda: KRLS(RBF(1.0), 1e-3), lambda: KRR(RBF(1.0), ridge=0.1)]
+)
 def test_learning_curves_are_the_errors_of_single_samples(make: Any) -> None:
     X, y = datasets.MackeyGlass(seed=1).arrays(120)
     test = X[100:], y[100:]
@@ -340,6 +342,15 @@ def test_learning_curves_are_the_errors_of_single_samples(make: Any) -> None:
     curve = learning_curve(make(), X[:100], y[:100], every=40)
     assert curve.samples.tolist() == [0, 40, 80]
     np.testing.assert_allclose(curve.decibels, 10.0 * np.log10(one_step), atol=1e-6)
+
+
+def test_learning_curves_of_any_regressor() -> None:
+    X, y = datasets.MackeyGlass(seed=1).arrays(300)
+    model = linear_model.LinearRegression()
+    curve = learning_curve(model, X[:200], y[:200], X[200:], y[200:], every=100)
+    single = learning_curve(linear_model.LinearRegression(), X[:200], y[:200], every=100)
+    assert curve.samples.tolist() == [0, 100, 200] and single.samples.tolist() == [0, 100]
+    assert curve.decibels[-1] < curve.decibels[0] and single.decibels[-1] < single.decibels[0]
 
 
 def test_learning_curves_refuse_what_they_cannot_use() -> None:

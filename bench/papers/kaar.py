@@ -397,7 +397,7 @@ STREAM_CONTROL = 0.1
 
 def adversarial(kernel: kernels.Kernel, X: Floats, ridge: float) -> Floats:
     """Targets of ±1, each on the other side of zero than the KRR prediction."""
-    model, y = KRR(kernel, ridge, threshold=None), np.zeros(len(X))
+    model, y = KRR(kernel, ridge=ridge, threshold=None), np.zeros(len(X))
     for t, row in enumerate(X.tolist()):
         x: dict[Any, float] = dict(enumerate(row))
         y[t] = -1.0 if model.predict_one(x) > 0 else 1.0

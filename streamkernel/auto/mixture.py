@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.types import Vector
+from ..core.types import Matrix, Vector
 from ..ensembles.weighting import OUTLIER_SQUARE, SMALLEST_VARIANCE, Weighting
 from ..learners.bank import Bank
 from .tuning import Tuning
@@ -60,6 +60,12 @@ class Mixture:
         mean = float(weights @ means)
         variance = float(weights @ (variances + (means - mean) ** 2))
         return tuning.center + tuning.unit * mean, max(tuning.unit**2 * variance, SMALLEST_VARIANCE)
+
+    def predict_rows(self, rows: Matrix) -> Vector:
+        """The means that `predict` gives for every row."""
+        scaled = np.array([self.tuning.scaling.transform(row) for row in rows])
+        means, _ = self.bank.moments_of_rows(scaled)
+        return np.asarray(self.tuning.center + self.tuning.unit * (means @ self.weighting.weights))
 
     def scaled(self, y: float) -> float:
         """A target in the tuning's units, or an error where it cannot be learned in them."""

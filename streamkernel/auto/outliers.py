@@ -25,9 +25,9 @@ ERRORS_KEPT, MOST_ASIDE = 1000, 100
 # Limits are found anew after so many samples, in short records after each.
 INTERVAL, EAGER = 32, 64
 # A target within this part of either limit is not gross; beyond that one makes up for the other, up to this product.
-NEAR, CLEAR = 0.5, 2.0
-# With so few errors so far the product must be larger by one.
-DOUBT = 60.0
+NEAR, CLEAR = 0.5, 1.1
+# With so few errors so far the product must be larger by one: what is rare is not known yet.
+DOUBT = 200.0
 # A target that was not judged when it came is left out later only if it is so many times as far away as it might be.
 CERTAIN = 2.0
 

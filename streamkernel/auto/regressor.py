@@ -11,6 +11,7 @@ import numpy as np
 from river import base
 
 from .. import kernels
+from ..calendars import date_features
 from ..checkpoint import Checkpointed
 from ..core.types import Vector
 from ..encoding import Encoder
@@ -19,22 +20,25 @@ from ..learners.bank import LARGEST_USUAL, LARGEST_USUAL_WEIGHT, Bank
 from ..learners.base import gaussian, interval
 from .calibration import Calibration
 from .drift import DriftWatch
+from .many import like, samples_of
 from .mixture import Mixture, new_weighting
 from .outliers import Outliers, gross
 from .relevance import Portrait, new_history, relevance
-from .tuning import Renewal, Tuning, as_budget, scaling_of
+from .tuning import Renewal, Tuning, as_budget, expected_time, scaling_of
 from .window import RowWindow
 
-# The scales are learned anew when the window has grown to these sizes.
+# The scales are learned anew when this many samples have come since the last drift, and at sizes that grow so.
 FIRST_TUNING, GROWTH = 8, 1.6
 # About how many microseconds a step may spend on that.
 TUNING_TIME = 10_000.0
+# A tuning begins at most so many samples ahead of its time, in order to be done then.
+MOST_AHEAD = 100
 # Gross errors do not enter a window that is shorter than this.
 YOUNG = 60
 
-# Predictions stay within the targets seen so far, extended by this part of their range on both sides.
 # Of a target: squares of errors in units of small ones stay finite.
 LARGEST_TARGET = 1e100
+# Predictions stay within the targets seen so far, extended by this part of their range on both sides.
 MARGIN = 0.5
 
 # Drift is looked for in errors, in units of those that were usual when the scales were learned.
@@ -46,20 +50,28 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
     """A kernel regressor without parameters.
 
     It takes features as they come: of any scale, with long tails, words (one column for each, thirty at most for a
-    feature), gaps (None, NaN or absent: the mean, and a column that says so), constant ones, and ones that appear late
-    or vanish. It predicts from the first sample on. From a window of recent samples it learns a length scale for every
+    feature), dates (a date, datetime or ISO text: time of day, weekday, day of the year, days elapsed), gaps (None, NaN
+    or absent: the mean, and a column that says so), constant ones, and ones that appear late or vanish. Do not scale
+    them on the way: behind river's `StandardScaler` the same value is another number at every step, and errors are
+    larger, more than twice as large on `ChickWeights`.
+
+    It predicts from the first sample on. From a window of recent samples it learns a length scale for every
     feature, the noise, a level and a trend; it does so anew as the stream grows and when its errors show drift. Experts
     that forget at different paces are mixed by how well they predict, so that it follows a function that changes and
     stays put where it does not. Intervals are calibrated online: 90 % of the targets lie inside those of 90 %.
 
-    Predictions stay within the range of the targets seen so far, extended by half on both sides.
+    Scales are learned a little with every sample, and experts that have them take over when they have caught up with
+    the stream: no step takes long. Gross errors among the targets, fewer than one in a hundred and each on its own, are
+    not learned (`outliers` counts them). Predictions stay within the range of the targets seen so far, extended by half
+    on both sides. Of more than 200 columns those are used that go along with the target most.
 
     Parameters
     ----------
     budget
-        What a step may cost on average: `"low"` (60 points in a dictionary, 1000 samples kept), `"medium"` (150, 4000)
-        or `"high"` (400, 10000); or a number of microseconds, from which the size of the dictionary follows. A step at
-        which the scales are learned anew takes longer, up to a few seconds at `"high"`.
+        What a step (`predict_one` and `learn_one`) may cost: `"low"` (60 points in a dictionary, 1000 samples kept),
+        `"medium"` (150, 4000) or `"high"` (400, 10000); or about how many microseconds it takes in the mean on one core
+        of a current machine, from which the size of the dictionary follows. While scales are learned, for some dozens
+        of steps at a time, a step takes up to ten milliseconds more, at `"high"` twenty.
 
     Examples
     --------
@@ -159,6 +171,41 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
                 raise ValueError(f"target y is {y!r}: its squared error overflows; rescale the target") from error
             raise
 
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn samples in order, as `learn_one` would one after the other; none where one of them is bad.
+
+        Parameters
+        ----------
+        X
+            A data frame, in which there may be words and gaps, or an array whose columns are the features 0, 1, ...
+        y
+            The targets.
+        w
+            Weights, one for each sample.
+
+        """
+        samples, _ = samples_of(X)
+        targets = reading.column("y", y, len(samples)).tolist()
+        weights = [1.0] * len(samples) if w is None else reading.column("w", w, len(samples)).tolist()
+        for x, target, weight in zip(samples, targets, weights, strict=True):
+            self._encoder.read(x)
+            reading.target(target)
+            reading.noise(weight)
+        for x, target, weight in zip(samples, targets, weights, strict=True):
+            self.learn_one(x, target, weight)
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the targets of many samples: a series for a data frame, an array for an array."""
+        samples, data = samples_of(X)
+        rows = [self._encoder.read(x) for x in samples]
+        if self._mixture is None or not rows:
+            means = np.array([self._predict(row)[0] for row in rows])
+        else:
+            reach = MARGIN * (self._range[1] - self._range[0])
+            means = self._mixture.predict_rows(np.array(rows))
+            means = np.clip(means, self._range[0] - reach, self._range[1] + reach)
+        return like(means, data)
+
     def _take_in(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
         """Learn an encoded sample that was predicted to have this mean and variance, unless its target is gross."""
         if self._count > 1:
@@ -181,8 +228,8 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         if self._mixture is not None:
             self._mixture.learn(row, target, w)
             if self._has_drifted(min(abs(target - mean) / self._mixture.tuning.reference, LARGEST_ERROR)):
-                self._next_tuning = len(self._window)
-        if self._next_tuning <= len(self._window):
+                self._next_tuning = self._window.length
+        if (self._renewal is None and self._is_due()) or self._next_tuning <= self._window.length:
             self._begin_tuning()
         if self._renewal is not None:
             self._advance_tuning(self._renewal)
@@ -220,9 +267,16 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         self._drifts.append(self._count)
         return True
 
+    def _is_due(self) -> bool:
+        """Whether a tuning that begins now would end when the next one is planned."""
+        ahead = self._next_tuning - self._window.length
+        if ahead > MOST_AHEAD:
+            return False
+        return ahead <= expected_time(len(self._window), len(self._window.columns), self._budget) // TUNING_TIME
+
     def _begin_tuning(self) -> None:
         """Begin to learn units, kernel and experts anew from the window; what was under way is given up."""
-        self._next_tuning = math.ceil(GROWTH * len(self._window))
+        self._next_tuning = math.ceil(GROWTH * max(self._next_tuning, self._window.length))
         if len(self._window) < YOUNG and (wrong := gross(self._window.targets[:, 0])):
             self._window.drop(wrong)
             targets = self._window.targets[:, 0]
@@ -307,12 +361,14 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         used = {column.source for column in columns}
         left_out = [str(name) for name in self._window.names if name not in used]
         bent = [column.name for column in columns if column.bent]
+        dates = ", ".join(date_features(map(str, self._window.names)))
         lines += [
             f"Scales, ridge and trend were learned {len(self._tunings)} times by the evidence of the newest samples, "
             f"last at sample {self._tunings[-1]}.",
             "Columns by relevance: " + ", ".join(f"{name} {relevance[name]:.2g}" for name in order) + ".",
             *([f"Left out, as they did not vary: {', '.join(left_out)}."] if left_out else []),
             *([f"Bent by asinh, as they have long tails: {', '.join(bent)}."] if bent else []),
+            *([f"Dates taken as time of day, weekday, day of the year and days elapsed: {dates}."] if dates else []),
             *([f"Gaps taken as the mean: {self._encoder.gaps}."] if self._encoder.gaps else []),
             *(
                 [f"Targets not learned, as they were gross errors: {self._outliers.count}."]

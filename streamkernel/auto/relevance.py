@@ -14,7 +14,7 @@ from .mixture import Mixture
 from .window import RowWindow
 
 # The samples that a part of the history is found by.
-PORTRAIT_SAMPLES = 40
+PORTRAIT_SAMPLES = 20
 # Of a history; the scales are learned anew at sizes that grow geometrically, and after drift.
 MOST_REMEMBERED = 100
 

@@ -24,6 +24,12 @@ def evaluation_time(count: int, features: int) -> float:
     return 60.0 + 0.01 * count**2 + 4e-5 * count**3 + 2e-4 * features * count**2
 
 
+def search_time(count: int, part: int, features: int) -> float:
+    """About how many microseconds a search takes."""
+    narrow = NARROW_EVALUATIONS * evaluation_time(min(count, part), features)
+    return narrow + (MOST_EVALUATIONS + 3) * evaluation_time(count, features)
+
+
 class _Pause(Exception):
     """The descent wants to know more than it may now."""
 

@@ -19,7 +19,7 @@ from ..ensembles.weighting import SMALLEST_VARIANCE
 from ..learners.bank import Bank
 from ..learners.krls import KRLS
 from ..threads import one_thread
-from .search import Search
+from .search import Search, search_time
 from .window import RowWindow
 
 
@@ -247,6 +247,14 @@ def scaling_of(columns: list[tuple[Any, ...]], names: list[str]) -> Scaling:
     scaling = Scaling([], np.empty((0, 0)))
     scaling.columns = [Column(*column) for column in columns]
     return scaling.bind(names)
+
+
+def expected_time(count: int, columns: int, budget: Budget) -> float:
+    """About how many microseconds a tuning will take with so many samples in the window."""
+    search = search_time(min(count, budget.tuning), budget.tuning // 2, min(columns, MOST_COLUMNS))
+    is_planned = count > int(FILLING * budget.max_size)
+    planning = 3.0 * PLANNING_TIME * (min(count, PLANNING) / PLANNING) ** 2 if is_planned else 0.0
+    return search + planning + count * _row_time(min(count, budget.max_size), min(columns, MOST_COLUMNS))
 
 
 def _row_time(size: int, features: int) -> float:

@@ -49,6 +49,7 @@ class RowWindow:
         self._first = self._last = 0
         self.end = 0
         """How many samples have been appended."""
+        self._cut = 0
 
     def __len__(self) -> int:
         return self._last - self._first
@@ -62,6 +63,11 @@ class RowWindow:
     def first(self) -> int:
         """The number of the oldest sample, where the first of all has the number 0."""
         return self.end - len(self)
+
+    @property
+    def length(self) -> int:
+        """How many samples have been appended since the last time that older ones were dropped."""
+        return self.end - self._cut
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,6 +132,7 @@ class RowWindow:
     def keep(self, count: int) -> None:
         """Drop all but the newest samples."""
         self._first = max(self._first, self._last - count)
+        self._cut = self.first
 
     def drop(self, indices: Sequence[int]) -> None:
         """Drop some samples, counted from the oldest."""
@@ -133,14 +140,16 @@ class RowWindow:
         count = len(kept)
         self._rows[:count], self._targets[:count] = self._rows[kept], self._targets[kept]
         self._first, self._last = 0, count
+        self._cut += len(indices)
 
     def get_state(self) -> dict[str, Any]:
         """For a checkpoint."""
-        return {"names": self.names, "samples": self.samples, "targets": self.targets, "end": self.end}
+        numbers = {"end": self.end, "cut": self._cut}
+        return {"names": self.names, "samples": self.samples, "targets": self.targets} | numbers
 
     def set_state(self, state: dict[str, Any]) -> None:
         """From a checkpoint."""
         count = len(state["targets"])
         self.columns, self._order = list(state["names"]), list(range(len(state["names"])))
         self._rows, self._targets = state["samples"].copy(), state["targets"].copy()
-        self._first, self._last, self.end = 0, count, state.get("end", count)
+        self._first, self._last, self.end, self._cut = 0, count, state.get("end", count), state.get("cut", 0)

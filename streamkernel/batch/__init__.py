@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
+    from .auto import AutoKernelRegressor
     from .coker import CoKER, CoKERClassifier
     from .flkl import FLKL, FLKLRegressor
     from .hkrr import HKRR
@@ -15,6 +16,7 @@ if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentati
     from .nlpd_search import select
 
 _HOMES = {
+    "AutoKernelRegressor": "auto",
     "KernelRidge": "kernel_ridge",
     "CoKER": "coker",
     "CoKERClassifier": "coker",
@@ -31,6 +33,7 @@ __all__ = [
     "HKRR",
     "LOOHKRR",
     "LSSVM",
+    "AutoKernelRegressor",
     "CoKER",
     "CoKERClassifier",
     "FLKLRegressor",

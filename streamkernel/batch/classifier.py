@@ -16,6 +16,7 @@ from .. import kernels
 from ..core.types import Matrix, Vector
 from ..learners.lssvm import LSSVMClassifier
 from .features import arrange, expand, feature_names, teach
+from .parameters import KernelParameters
 
 
 def per_class(decisions: Matrix) -> Matrix:
@@ -37,7 +38,7 @@ def calibrate(decisions: Matrix, labels: NDArray[np.intp]) -> float:
     return float(optimize.minimize_scalar(loss, bounds=(0.0, 40.0), method="bounded").x)
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator, abc.ABC):  # type: ignore[misc]
+class KernelClassifier(KernelParameters, ClassifierMixin, BaseEstimator, abc.ABC):  # type: ignore[misc]
     """What the least-squares classifiers share: ±1 targets, decisions, calibrated probabilities.
 
     A fitted one has `kernel_`, `dual_coef_` (α: samples × outputs), `intercept_` (b), `calibration_`.

@@ -13,6 +13,7 @@ Two prints are put right here. The likelihood term of (5) carries an extra ½, s
 from __future__ import annotations
 
 import abc
+import dataclasses
 import math
 import warnings
 from collections import deque
@@ -33,6 +34,7 @@ from . import arguments
 from .features import arrange, feature_names, read_samples, teach
 from .known_noise import install
 from .log_deviation import LogDeviation, steepest, warn_not_converged
+from .parameters import KernelParameters
 from .system import Expansion, RidgeSystem
 
 # How many past steps the alternation is extrapolated from, and the relative size at which their differences are noise.
@@ -59,7 +61,24 @@ class Extrapolation:
         return image - mixture @ images
 
 
-class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[misc]
+@dataclasses.dataclass(frozen=True)
+class RidgeWeights:
+    """Weights of samples, and the diagonal that they were given in the system of the mean."""
+
+    weights: Vector
+    diagonal: Vector
+
+    def one_left_out(self, system: RidgeSystem, targets: Vector) -> Vector:
+        """Residuals without one of the w samples that a sample of weight w stands for; without all of it below one.
+
+        With R its diagonal, α/(aQ_ii + (1 − a)/R_ii), where a = min(1, 1/w) is the part that is left out.
+        """
+        part = np.minimum(1.0, 1.0 / self.weights)
+        coefficients = np.asarray(system.solve(targets)[0])
+        return coefficients / (part * np.diagonal(system.inverse) + (1.0 - part) / self.diagonal)
+
+
+class HeteroscedasticRidge(KernelParameters, RegressorMixin, BaseEstimator, abc.ABC):  # type: ignore[misc]
     """The alternation of section 3, for any way to take residuals."""
 
     @formerly(ridge_mean="ridge", ridge_noise="noise_ridge")
@@ -82,15 +101,17 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
         self.max_iterations = max_iterations
 
     @abc.abstractmethod
-    def _noise_residuals(self, system: RidgeSystem, targets: Vector, residuals: Vector) -> Vector:
+    def _noise_residuals(
+        self, system: RidgeSystem, targets: Vector, residuals: Vector, weights: RidgeWeights
+    ) -> Vector:
         """The residuals that the noise is estimated from."""
 
     @abc.abstractmethod
     def _improves(self, loss: float, gradient: float, last_loss: float, last_gradient: float) -> bool:
         """Whether an extrapolated step may stay."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit mean and noise to samples X and targets y."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit mean and noise to samples X and targets y; a sample of weight 2 counts like two."""
         for name in ("noise_ridge", "min_noise", "tolerance"):
             arguments.positive(name, getattr(self, name))
         if self.ridge is not None:
@@ -99,7 +120,10 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
         arguments.kernel("kernel", self.kernel)
         arguments.kernel("noise_kernel", self.noise_kernel)
         samples, targets = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
-        spread = float(np.std(targets))
+        weights = arguments.weights(sample_weight, samples)
+        samples, targets, weights = samples[weights > 0.0], targets[weights > 0.0], weights[weights > 0.0]
+        center = float(np.average(targets, weights=weights))
+        spread = math.sqrt(float(np.average((targets - center) ** 2, weights=weights)))
         if spread == 0.0:
             raise ValueError(f"y is constant ({targets[0]!r}): there is no noise to estimate")
         kernel = kernels.default(samples.shape[1]) if self.kernel is None else self.kernel
@@ -110,17 +134,19 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
         floor = self.min_noise * spread
         self.ridge_ = 1.0 / spread**2 if self.ridge is None else float(self.ridge)
 
-        noise = LogDeviation(noise_gram, self.noise_ridge, start=spread)
+        noise = LogDeviation(noise_gram, self.noise_ridge, spread, weights)
         history = Extrapolation()
         plain: Vector | None = None  # where the plain step led, while an extrapolated one is on trial
         path: list[float] = []
         gradients: list[float] = []
         while True:
             variance = noise.std**2
-            system = RidgeSystem(gram, 2.0 * self.ridge_ * variance, bias=True)  # (13) with Z = 2σ²
+            diagonal = 2.0 * self.ridge_ * variance / weights
+            system = RidgeSystem(gram, diagonal, bias=True)  # (13) with Z = 2σ²
             coefficients, bias = system.solve(targets)
             residuals = targets - gram @ coefficients - bias
-            squared = self._noise_residuals(system, targets, residuals) ** 2 + floor**2
+            held_out = RidgeWeights(weights, diagonal)
+            squared = self._noise_residuals(system, targets, residuals, held_out) ** 2 + floor**2
             loss = 0.5 * self.ridge_ * float(coefficients @ gram @ coefficients) + noise.loss(squared)  # (5)
             gradient = steepest(noise_gram, noise.gradient(squared))  # the mean's own is zero
             if plain is not None and not self._improves(loss, gradient, path[-1], gradients[-1]):
@@ -153,6 +179,7 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
         self.loo_mean_ = targets - system.leave_one_out_residuals(targets)
         self.loo_std_ = np.exp(noise.leave_one_out(squared))
         self._targets: Vector = targets
+        self._weights: Vector = weights
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Vector | tuple[Vector, Vector]:
@@ -193,7 +220,7 @@ class HeteroscedasticRidge(RegressorMixin, BaseEstimator, abc.ABC):  # type: ign
             max_size=max_size,
         )
         centered = self._targets - float(self.mean_.bias)
-        teach(stream, feature_names(self), samples, centered)
+        teach(stream, feature_names(self), samples, centered, self._weights)
         logarithms = 2.0 * (self.log_std_(samples) - self.log_std_.bias)
-        install(stream.recursion, samples, centered, logarithms, level)
+        install(stream.recursion, samples, centered, logarithms, self._weights, level)
         return TargetScaler(stream, center=float(self.mean_.bias), unit=1.0)

@@ -6,7 +6,7 @@ Cawley, Talbot & Chapelle (2006), "Estimating predictive variances with kernel r
 from __future__ import annotations
 
 from ..core.types import Vector
-from .heteroscedastic import HeteroscedasticRidge
+from .heteroscedastic import HeteroscedasticRidge, RidgeWeights
 from .log_deviation import ROUNDING
 from .system import RidgeSystem
 
@@ -76,7 +76,9 @@ class HKRR(HeteroscedasticRidge):
 
     """
 
-    def _noise_residuals(self, system: RidgeSystem, targets: Vector, residuals: Vector) -> Vector:
+    def _noise_residuals(
+        self, system: RidgeSystem, targets: Vector, residuals: Vector, weights: RidgeWeights
+    ) -> Vector:
         return residuals
 
     def _improves(self, loss: float, gradient: float, last_loss: float, last_gradient: float) -> bool:

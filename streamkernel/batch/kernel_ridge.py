@@ -27,6 +27,7 @@ from ..learners.kaar import controlled, iterated
 from ..targets import TargetScaler
 from . import arguments
 from .features import arrange, feature_names, read_samples, teach
+from .parameters import KernelParameters
 from .ridges import choose
 from .system import RidgeSystem
 from .variances import VARIANCES, VarianceModel
@@ -58,7 +59,7 @@ def shrinkage(method: str, u: Vector, iterations: Any, control: Any) -> Vector:
     return controlled(u, control if method == "ckaar" else 1.0)
 
 
-class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class KernelRidge(KernelParameters, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Kernel ridge regression, and its three forms with the extra regularization of the aggregating algorithm.
 
     A fit factors one n × n matrix; a prediction costs n² because of the variance, or n with method "krr".

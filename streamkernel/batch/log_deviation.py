@@ -41,6 +41,8 @@ class LogDeviation:
         γˢ, positive.
     start
         The constant standard deviation to begin with, positive.
+    counts
+        How often each sample counts, positive; once if it is not said.
 
     Examples
     --------
@@ -57,8 +59,9 @@ class LogDeviation:
 
     """
 
-    def __init__(self, gram: Matrix, ridge: float, start: float) -> None:
+    def __init__(self, gram: Matrix, ridge: float, start: float, counts: Vector | None = None) -> None:
         self.gram = gram
+        self.counts: Vector = np.ones(len(gram)) if counts is None else counts
         self.ridge = ridge
         self.coefficients: Vector = np.zeros(len(gram))
         self.bias = math.log(start)
@@ -86,12 +89,12 @@ class LogDeviation:
         """The terms of (5) that hold z: γˢ times (14)."""
         log_std = self.log_std
         with np.errstate(over="ignore"):  # a trial step may go too far: its loss is then infinite
-            likelihood = 0.5 * np.sum(log_std + 0.5 * squared * np.exp(-2.0 * log_std))
+            likelihood = 0.5 * np.sum(self.counts * (log_std + 0.5 * squared * np.exp(-2.0 * log_std)))
         return float(0.5 * self.ridge * self.coefficients @ self.gram @ self.coefficients + likelihood)
 
     def gradient(self, squared: Vector) -> Vector:
         """γˢα + ∂l/∂z: the loss's derivatives by (α, b) are K times this vector, and its sum."""
-        return self.ridge * self.coefficients + 0.5 * (1.0 - self._weight(squared))
+        return self.ridge * self.coefficients + 0.5 * self.counts * (1.0 - self._weight(squared))
 
     def step(self, squared: Vector) -> None:
         """A Newton step for these squared residuals under a line search; it never raises the loss."""
@@ -99,7 +102,7 @@ class LogDeviation:
         log_std, weight = self.log_std, self._weight(squared)
         floored = np.maximum(weight, SMALLEST_WEIGHT)
         target = log_std + 0.5 * (weight - 1.0) / floored  # η, from the line above (15)
-        coefficients, bias = RidgeSystem(self.gram, self.ridge / floored, bias=True).solve(target)
+        coefficients, bias = RidgeSystem(self.gram, self.ridge / (self.counts * floored), bias=True).solve(target)
         old, old_bias, old_loss = self.coefficients, self.bias, self.loss(squared)
         direction = coefficients - old
         slope = min(0.0, float(self.gradient(squared) @ self.gram @ direction))
@@ -124,7 +127,7 @@ class LogDeviation:
 
     def leave_one_out(self, squared: Vector) -> Vector:
         """zᵢ of the model without sample i, to first order: eq. (24) for the weighted regression at the minimum."""
-        noise = self.ridge / np.maximum(self._weight(squared), SMALLEST_WEIGHT)
+        noise = self.ridge / (self.counts * np.maximum(self._weight(squared), SMALLEST_WEIGHT))
         inverse = np.diagonal(RidgeSystem(self.gram, noise, bias=True).inverse)
         return self.log_std - self.coefficients * (1.0 / inverse - noise)
 
@@ -138,7 +141,7 @@ class LogDeviation:
         with np.errstate(divide="ignore"):  # a residual of zero has no part in the mean
             logarithms = np.log(squared) - 2.0 * self.log_std
         largest = logarithms.max()
-        self.bias += 0.5 * float(largest + np.log(np.mean(np.exp(logarithms - largest))))
+        self.bias += 0.5 * float(largest + np.log(np.average(np.exp(logarithms - largest), weights=self.counts)))
 
 
 def steepest(gram: Matrix, gradient: Vector) -> float:

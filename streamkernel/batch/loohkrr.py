@@ -5,10 +5,8 @@ Cawley, Talbot & Chapelle (2006), "Estimating predictive variances with kernel r
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..core.types import Vector
-from .heteroscedastic import HeteroscedasticRidge
+from .heteroscedastic import HeteroscedasticRidge, RidgeWeights
 from .system import RidgeSystem
 
 __all__ = ["LOOHKRR"]
@@ -51,8 +49,10 @@ class LOOHKRR(HeteroscedasticRidge):
 
     """
 
-    def _noise_residuals(self, system: RidgeSystem, targets: Vector, residuals: Vector) -> Vector:
-        return np.asarray(system.leave_one_out_residuals(targets))
+    def _noise_residuals(
+        self, system: RidgeSystem, targets: Vector, residuals: Vector, weights: RidgeWeights
+    ) -> Vector:
+        return weights.one_left_out(system, targets)
 
     def _improves(self, loss: float, gradient: float, last_loss: float, last_gradient: float) -> bool:
         return gradient <= last_gradient

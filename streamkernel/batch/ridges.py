@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
@@ -22,7 +23,12 @@ PLAIN_RIDGE = 0.01
 
 
 def choose(
-    kernel: kernels.Kernel | None, ridge: float | None, samples: Matrix, targets: Vector, weights: Vector, names: list
+    kernel: kernels.Kernel | None,
+    ridge: float | None,
+    samples: Matrix,
+    targets: Vector,
+    weights: Vector,
+    names: Sequence[Hashable],
 ) -> tuple[kernels.Kernel, float]:
     """The kernel and the ridge, chosen where they are None. Of many samples every k-th counts."""
     step = -(-len(samples) // MOST_SAMPLES)

@@ -14,6 +14,7 @@ import operator
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from ..calendars import as_date
 from .tables import BadRow
 
 # Cells, in lower case, that say that there is no value.
@@ -134,8 +135,11 @@ class Columns:
             raise BadCell(f"column {name!r} is {shown(cell)}, not a number{self._advice(name, cell)}")
         if isinstance(cell, datetime.date):
             return cell
-        if isinstance(cell, str) and known != DATE:
-            return cell.strip()
+        if isinstance(cell, str):
+            text = cell.strip()
+            if known == DATE and as_date(text) is None:
+                raise BadCell(f"column {name!r} is {shown(cell)}, not a date such as 2024-01-31 or 2024-01-31T12:00")
+            return text
         raise BadCell(f"column {name!r} is {shown(cell)}, which is not a number, a word or a date")
 
     def _advice(self, name: str, cell: Any) -> str:
@@ -209,7 +213,7 @@ def _picker(places: Sequence[Any]) -> Callable[[list[Any]], Sequence[Any]]:
 def _kind(value: Any) -> str:
     if isinstance(value, float):
         return NUMBER
-    return WORD if isinstance(value, str) else DATE
+    return DATE if as_date(value) is not None else WORD
 
 
 def shown(cell: Any) -> str:

@@ -38,6 +38,7 @@ MIRRORED = 64  # added to the opcode of a leaf: it sees −x
 
 SQRT3, SQRT5 = math.sqrt(3.0), math.sqrt(5.0)
 LARGE_SHAPE = 100.0  # of a rational quadratic kernel
+LARGEST_ANGLE = 8.0  # of a periodic kernel: more than 2π, for differences of two features
 
 
 @part
@@ -56,9 +57,12 @@ def _squared_distances(points: Matrix, count: int, x: Vector, sign: float, lengt
 def _squared_sines(
     points: Matrix, count: int, x: Vector, sign: float, length_scales: Vector, period: float, out: Vector
 ) -> None:
-    """Σ_r sin²(π (x_r − z_r) / period) / ℓ_r² for every point z."""
+    """Σ_r sin²(π (x_r − z_r) / period) / ℓ_r² for every point z; NaN where an angle may overflow."""
+    check = 0.0
+    for r in range(points.shape[0]):
+        check += 0.0 * (LARGEST_ANGLE * x[r] / period)
     for j in range(count):
-        out[j] = 0.0
+        out[j] = check
     for r in range(points.shape[0]):
         row, value, scale = points[r], sign * x[r], 1.0 / length_scales[r]
         for j in range(count):

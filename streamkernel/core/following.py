@@ -12,8 +12,8 @@ from .model import Model
 from .pruning import marginalize
 from .stream import FULL, JOINED, NO_ROOM, learn_projected, predict_means, present
 from .triangular import dot, padded
-from .types import Indices, Matrix, Table, Tables, Vector
-from .whitened import project, settle, unlearned_variance
+from .types import Indices, Matrix, Table, Tables
+from .whitened import SMALL_NOISE, project, settle, smallest_noise, unlearned_variance
 
 
 @inline
@@ -67,30 +67,33 @@ DUE = 9  # the status of a group that has not learned the sample yet
 
 
 @jit
-def predict_bank(tables: Tables, groups: Indices, x: Vector, means: Matrix, reports: Matrix) -> bool:
-    """The means of every output and what a variance is made of, for all models; False where x cannot be used.
+def predict_bank(tables: Tables, groups: Indices, rows: Matrix, means: Matrix, reports: Matrix) -> int:
+    """The means of every output and what a variance is made of, for all samples and models; how many rows were usable.
+
+    Model i reports of sample t in row t·models + i.
 
     Requires: row i of `tables` is the table of model i; a group's rows are those from groups[g, 0], its leader, up to
-    groups[g, 1]; all models have the features of x, in its order.
+    groups[g, 1]; all models have the features of the samples, in their order.
     """
-    for g in range(len(groups)):
-        first = groups[g, 0]
-        leader = Model(tables[first])
-        for r in range(len(x)):
-            leader.x[r] = x[r]
-        if present(leader, leader.x) < 0:
-            return False
-        residual = project(leader)
-        for i in range(first, groups[g, 1]):
-            model = Model(tables[i])
-            if i > first:
-                residual = take_projection(model, leader)
-            predict_means(model)
-            for output in range(means.shape[1]):
-                means[i, output] = model.means[output]
-            reports[i, RESIDUAL], reports[i, UNLEARNED] = residual, unlearned_variance(model)
-            reports[i, NOISE_SUM], reports[i, NOISE_WEIGHT] = model.noise_sum, model.noise_weight
-    return True
+    for t in range(len(rows)):
+        for g in range(len(groups)):
+            first = groups[g, 0]
+            leader = Model(tables[first])
+            for r in range(rows.shape[1]):
+                leader.x[r] = rows[t, r]
+            if present(leader, leader.x) < 0:
+                return t
+            residual = project(leader)
+            for i in range(first, groups[g, 1]):
+                model, at = Model(tables[i]), t * len(tables) + i
+                if i > first:
+                    residual = take_projection(model, leader)
+                predict_means(model)
+                for output in range(means.shape[1]):
+                    means[at, output] = model.means[output]
+                reports[at, RESIDUAL], reports[at, UNLEARNED] = residual, unlearned_variance(model)
+                reports[at, NOISE_SUM], reports[at, NOISE_WEIGHT] = model.noise_sum, model.noise_weight
+    return len(rows)
 
 
 @jit
@@ -124,6 +127,10 @@ def learn_bank(tables: Tables, groups: Indices, rows: Matrix, given: Matrix, sta
                     model.inputs[k] = given[t, k]
                 if i > first:
                     residual = take_projection(model, leader)
+                # What one refused others may have learned already: where its noise is lost among rounding errors, a
+                # sample counts as if it were as large as they are.
+                if model.inputs[0] < SMALL_NOISE * (1.0 + model.column[model.size]):
+                    model.inputs[0] = max(model.inputs[0], smallest_noise(model))
                 if status >= 0:
                     status = learn_projected(model, residual)
             if status == JOINED and leader.size > leader.max_size:

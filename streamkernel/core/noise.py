@@ -85,7 +85,7 @@ def step(model: Model) -> int:
         # As much noise as makes this error one at the cap: the outlier is learned with the weight that this leaves it.
         known = function_variance(model, residual, unlearned_variance(model))
         noise = max(noise, error * error / limit - known)
-    if noise < SMALL_NOISE:
+    if noise < SMALL_NOISE * (1.0 + model.column[model.size]):
         noise = max(noise, smallest_noise(model))
     joined, unlearned = learn(model, residual, noise)
     model.relative_variance = function_variance(model, residual, unlearned)

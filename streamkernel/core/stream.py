@@ -15,10 +15,21 @@ from .columns import column
 from .jit import inline, jit, part
 from .model import Batch, Model
 from .pruning import prune
-from .triangular import dot
+from .triangular import dot, row_start
 from .types import Matrix, Table, Vector
 from .variances import flush, take_rows
-from .whitened import SMALL_NOISE, is_novel, learn, observe_noise, project, settle, smallest_noise, unlearned_variance
+from .whitened import (
+    CERTAIN,
+    EPSILON,
+    SMALL_NOISE,
+    is_novel,
+    learn,
+    observe_noise,
+    project,
+    settle,
+    smallest_noise,
+    unlearned_variance,
+)
 
 LEARNED, JOINED, FULL, NO_ROOM, CROWDED = 0, 1, 2, 3, 4
 BAD_INPUT, BAD_SIMILARITY, BAD_TARGET, LOST_RIDGE, LOST_WEIGHT = -1, -2, -3, -4, -5
@@ -159,7 +170,7 @@ def learn_projected(model: Model, residual: float) -> int:
     squares, noise = predict_errors(model), model.inputs[0]
     if not is_learnable(model, squares, residual, noise):
         return BAD_TARGET
-    if noise < SMALL_NOISE and noise < smallest_noise(model):
+    if noise < SMALL_NOISE * (1.0 + model.column[model.size]) and noise < smallest_noise(model):
         return LOST_WEIGHT
     joined, unlearned = learn(model, residual, noise)
     model.relative_variance = function_variance(model, residual, unlearned)
@@ -267,9 +278,10 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
     while start + CALM <= len(given.samples):
         wanted = min(BLOCK, len(given.samples) - start)
         count = _project_block(model, given, start, wanted)
+        settle(model)
+        count = _certain_count(model, given, start, count)
         if count == 0:
             break
-        settle(model)
         flush(model)
         multiply_block(model.covariance, model.size, model.block, model.products)
         innovations(model.block, model.products, model.size, given.noise[start:], count, model.innovations)
@@ -289,6 +301,25 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
 
 
 @part
+def _certain_count(model: Model, batch: Batch, start: int, count: int) -> int:
+    """How many samples of a block, from its first on, have noise above `whitened.smallest_noise`.
+
+    Requires: `_project_block` has run; nothing is pending.
+    """
+    size, block, similarities = model.size, model.block, model.innovations[BLOCK + 1]
+    for b in range(count):
+        noise = batch.noise[start + b]
+        if noise < SMALL_NOISE * (1.0 + similarities[b]):
+            total = 0.0
+            for i in range(size):
+                variance = model.covariance[row_start(i) + i]
+                total += abs(block[i * BLOCK + b]) * math.sqrt(max(variance, 0.0))
+            if noise < CERTAIN * EPSILON * total * total:
+                return b
+    return count
+
+
+@part
 def _is_definite(cholesky: Matrix, count: int) -> bool:
     """Whether a Cholesky factor is one, with a positive diagonal."""
     good = True
@@ -301,13 +332,14 @@ def _is_definite(cholesky: Matrix, count: int) -> bool:
 def _project_block(model: Model, batch: Batch, start: int, count: int) -> int:
     """Project a block of samples; return how many of them may be learned together.
 
-    Ensures: `block` holds their projections, row BLOCK of `innovations` their residuals.
+    Ensures: `block` holds their projections, the rows from BLOCK on of `innovations` their residuals and
+    self-similarities.
     """
     size, block, similarities = model.size, model.block, model.column
     residuals, self_similarities = model.innovations[BLOCK], model.innovations[BLOCK + 1]
     for b in range(count):
-        if batch.noise[start + b] < SMALL_NOISE or present(model, batch.samples[start + b]) < 0:
-            count = b  # the single step looks closer
+        if present(model, batch.samples[start + b]) < 0:
+            count = b  # the single step reports it
             break
         residuals[b] = similarities[size]
         for i in range(size):

@@ -35,7 +35,8 @@ EPSILON = 2.0**-52
 PIVOT_LIMIT = 1e14
 # With ridge 0, P/λ grows without limit in directions that no sample excites; inflation pauses at this variance.
 VARIANCE_LIMIT = 1e12
-# Of a sample's relative noise: below it, `smallest_noise` is looked at. CERTAIN rounding errors are more than one.
+# Of a sample's relative noise, over its self-similarity: below it, `smallest_noise` is looked at. CERTAIN rounding
+# errors are more than one.
 SMALL_NOISE, CERTAIN = 0.01, 4.0
 # Residuals below are not admitted: products of reciprocals would overflow.
 SMALLEST_RESIDUAL = 1e-200

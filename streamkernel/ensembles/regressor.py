@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from river import base
+from river import base, utils
 
 from ..checkpoint import Checkpointed
 from ..core.types import Vector
@@ -199,7 +199,7 @@ class KernelMixture(base.Regressor, Checkpointed):
             means, variances = self._moments(x)
             limits = min(self._low, target), max(self._high, target)
             logs, losses = self._record(target, means, variances, *limits)
-            if not (w * losses).sum() <= reading.LARGEST_TARGET**2:
+            if not float(losses.sum()) <= reading.LARGEST_TARGET**2 / max(w, 1.0):
                 raise ValueError(
                     f"target y is {y!r} with weight {w!r}: its squared error overflows; rescale the target"
                 )
@@ -215,6 +215,41 @@ class KernelMixture(base.Regressor, Checkpointed):
         self._seen = None
         if self.respawn is not None:
             self._renew(self.respawn)
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn samples in order, as `learn_one` would one after the other.
+
+        Parameters
+        ----------
+        X
+            A data frame, or an array whose columns are the features 0, 1, ...
+        y
+            The targets.
+        w
+            Weights, one for each sample.
+
+        """
+        names, rows, _ = reading.frame(X)
+        targets = reading.column("y", y, len(rows))
+        weights = np.ones(len(rows)) if w is None else reading.column("w", w, len(rows))
+        reading.check_targets(targets[:, None])
+        reading.noises(weights, len(rows))
+        for row, target, weight in zip(rows, targets.tolist(), weights.tolist(), strict=True):
+            self.learn_one(reading.sample(names, row), target, weight)
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the targets of many samples: a series for a data frame, an array for an array."""
+        names, rows, data = reading.frame(X)
+        if self._bank is None:
+            means = np.array([self.predict_one(reading.sample(names, row)) for row in rows])
+        else:
+            each = np.array([np.asarray(expert.predict_many(X)) for expert in self._bank.experts])
+            means = self._weighting.weights @ each
+            if self.weighting == "aggregating":
+                low, high = self._range
+                clipped, logs = np.clip(each, low, high), self._weighting.logs
+                means = np.array([substitution(column, logs, low, high) for column in clipped.T])
+        return means if data is None else utils.dataframe.to_native_series(means, name=None, like=data)
 
     def _record(
         self, target: float, means: Vector, variances: Vector, low: float, high: float

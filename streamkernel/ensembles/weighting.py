@@ -191,8 +191,11 @@ def check_models(models: Any, kind: type) -> None:
     if isinstance(models, str) or not isinstance(models, Sequence) or not models:
         raise TypeError(f"models must be a list of {kind.__name__}s, got {models!r}")
     for model in models:
-        if not isinstance(model, kind):
-            raise TypeError(f"models must be a list of {kind.__name__}s, but {model!r} is a {type(model).__name__}")
+        if not issubclass(type(model), kind):  # river calls a pipeline an instance of the class of its last step
+            raise TypeError(
+                f"models must be a list of {kind.__name__}s, but {model!r} is a {type(model).__name__}"
+                + (": put the mixture at the end of a pipeline instead" if isinstance(model, kind) else "")
+            )
 
 
 def check_first_weights(weights: Any, models: Sequence[Any] | None) -> None:

@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import checks
-from ..core.types import Vector
+from ..core.types import Matrix, Vector
+from ..kernels import Feature
 from ..learners import reading
+from ..learners.base import StreamingRegressor
+from .base import KernelFilter
 
 
 class LearningCurve(NamedTuple):
@@ -48,7 +51,7 @@ def learning_curve(
     Parameters
     ----------
     model
-        A streaming regressor or filter of this library.
+        A filter or learner of this library, or any regressor of river, which sees the features 0, 1, ...
     X, y
         The samples to learn, in order.
     X_test, y_test
@@ -80,7 +83,7 @@ def learning_curve(
         if X_test is not None:
             errors.append(_test_error(model, X_test, y_test))
         part = slice(start, start + every)
-        predictions, _ = model.learn_rows(names, rows[part], targets[part])
+        predictions = _learn(model, names, rows[part], targets[part])
         if X_test is None:
             errors.append(float(np.mean((targets[part] - predictions) ** 2)))
     if X_test is not None:
@@ -89,5 +92,22 @@ def learning_curve(
     return LearningCurve(starts, decibels(np.array(errors)))
 
 
+def _learn(model: Any, names: tuple[Feature, ...], rows: Matrix, targets: Vector) -> Vector:
+    """Predictions made before each sample was learned."""
+    if isinstance(model, KernelFilter | StreamingRegressor):
+        return model.learn_rows(names, rows, targets)[0]
+    predictions = np.empty(len(rows))
+    for i, (row, target) in enumerate(zip(rows.tolist(), targets.tolist())):
+        x = dict(zip(names, row))
+        predictions[i] = model.predict_one(x)
+        model.learn_one(x, target)
+    return predictions
+
+
 def _test_error(model: Any, X: Any, y: Any) -> float:
-    return float(np.mean((np.asarray(y) - model.predict_many(np.asarray(X, dtype=np.float64))) ** 2))
+    names, rows, _ = reading.frame(np.asarray(X))
+    if isinstance(model, KernelFilter | StreamingRegressor):
+        predictions = model.predict_many(rows)
+    else:
+        predictions = np.array([model.predict_one(dict(zip(names, row))) for row in rows.tolist()])
+    return float(np.mean((reading.column("y_test", y, len(rows)) - predictions) ** 2))

@@ -22,8 +22,8 @@ from ..learners import reading
 from . import determinism, explaining
 from .features import FeatureColumns
 from .pool import Structure
-from .structure import Transform, find_seasons, needs_log
-from .trials import Trials
+from .structure import USUAL, Transform, find_seasons, needs_log
+from .trials import SHIFT_LENGTH, Trials
 
 # The structure is examined first at this size, and the values that it is examined on.
 FIRST_EXAMINATION, EXAMINED = 8, 3000
@@ -35,6 +35,8 @@ REPLAYED = 1500
 FIRST_REACH = 3.0
 # Level shifts are looked for once this many values are known.
 FEWEST_BEFORE_SHIFT = 30
+# A season of which it is told from a shift that comes back with it.
+LONG_SEASON = 24
 
 
 class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
@@ -162,12 +164,25 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         if shift is None:
             return
         size, length = shift
+        if self._comes_back(self._count - length + 1, size):
+            return
         transform = self._trials.structure.transform
         past = transform.apply(np.array(self._values)[:-length]) + size
         moved = [*transform.invert(past).tolist(), *list(self._values)[-length:]]
         self._values = deque(moved, maxlen=EXAMINED)
         self._shifts.append((self._count - length + 1, float(size) * transform.unit))
         self._begin(self._trials.structure)
+
+    def _comes_back(self, at: int, size: float) -> bool:
+        """Whether the series moved like this a long season ago, as it does on Mondays: that is no shift."""
+        alike = [at - known for known, moved in self._shifts if moved * size > 0.0]
+        usual = [season for season in USUAL if season >= LONG_SEASON]
+        turns = [season for season in self.seasons if season >= LONG_SEASON]
+        return any(
+            any(abs(distance - season) <= SHIFT_LENGTH for season in usual)
+            or any(abs(distance - season * round(distance / season)) <= SHIFT_LENGTH for season in turns)
+            for distance in alike
+        )
 
     # Structure -------------------------------------------------------------------------------------------------------
 

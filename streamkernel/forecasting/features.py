@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import calendars
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from ..learners import reading
 
-DAY, WEEK, YEAR = 86_400.0, 7.0, 365.25
-WEEKEND = 5
 # Words of one feature that get a column of their own; further ones share one.
 MOST_WORDS, OTHER_WORD = 30, " is another word"
 MONTHS = 12
@@ -51,7 +50,7 @@ class FeatureColumns:
             if isinstance(value, datetime.date):
                 name = str(feature)
                 self._dates += [] if name in self._dates else [name]
-                self._last[name] = [*self._last.get(name, [])[-1:], _moment(value)]
+                self._last[name] = [*self._last.get(name, [])[-1:], calendars.moment(value)]
         return self._row(cells)
 
     def read_many(self, xs: Iterable[Mapping[Feature, Any]] | None, horizon: int) -> Matrix:
@@ -86,7 +85,7 @@ class FeatureColumns:
         for feature, value in sorted(x.items(), key=lambda pair: str(pair[0])):
             name = str(feature)
             if isinstance(value, datetime.date):
-                found |= {f"{name} {part}": number for part, number in _calendar(value).items()}
+                found |= {f"{name} {part}": number for part, number in calendars.calendar(value).items()}
             elif value is None or (isinstance(value, numbers.Real) and math.isnan(float(value))):
                 parts = [column for column in self.names if name in self._dates and column.startswith(f"{name} ")]
                 found |= dict.fromkeys(parts or [name], math.nan)
@@ -126,7 +125,7 @@ class FeatureColumns:
 
 def going_on(before: datetime.date, last: datetime.date, count: int) -> list[datetime.datetime]:
     """The next dates: at the distance of the last two, in months where they stand on the same day of their months."""
-    first, second = _moment(before), _moment(last)
+    first, second = calendars.moment(before), calendars.moment(last)
     months = MONTHS * (second.year - first.year) + second.month - first.month
     if months > 0 and (first.day, first.time()) == (second.day, second.time()):
         return [_months_later(second, months * i) for i in range(1, count + 1)]
@@ -137,23 +136,3 @@ def _months_later(moment: datetime.datetime, months: int) -> datetime.datetime:
     years, month = divmod(moment.month - 1 + months, MONTHS)
     year = moment.year + years
     return moment.replace(year=year, month=month + 1, day=min(moment.day, calendar.monthrange(year, month + 1)[1]))
-
-
-def _moment(value: datetime.date) -> datetime.datetime:
-    if isinstance(value, datetime.datetime):
-        return value
-    return datetime.datetime(value.year, value.month, value.day)
-
-
-def _calendar(value: datetime.date) -> dict[str, float]:
-    """Where a date stands in the day, the week and the year."""
-    moment = _moment(value)
-    of_day = (moment - moment.replace(hour=0, minute=0, second=0, microsecond=0)).total_seconds() / DAY
-    phases = {"week": (moment.weekday() + of_day) / WEEK, "year": (moment.timetuple().tm_yday - 1 + of_day) / YEAR}
-    if isinstance(value, datetime.datetime):
-        phases["day"] = of_day
-    found = {"weekend": float(moment.weekday() >= WEEKEND)}
-    for name, phase in phases.items():
-        found[f"{name} sine"] = math.sin(2.0 * math.pi * phase)
-        found[f"{name} cosine"] = math.cos(2.0 * math.pi * phase)
-    return found

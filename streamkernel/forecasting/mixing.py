@@ -69,4 +69,6 @@ class Record:
 
     def set_state(self, state: list[Any]) -> None:
         """From a checkpoint."""
-        self._losses, self._counts, self._first, self._evidence = state
+        self._losses, self._counts, self._first, *evidence = state
+        # Before 0.2 the trials were not counted: their discounted number stands for it.
+        self._evidence = evidence[0] if evidence else self._counts * self._sizes * self._unit

@@ -52,6 +52,8 @@ class Smoothing:
         self._trend = np.where(phi > 0.0, slope, 0.0)
         self._seasonal = np.zeros((len(grid), int(self._periods.sum())))
         self._seasonal[:, : len(profile)] = profile
+        if len(seasons) > 1:
+            self._seasonal[:, len(profile) :] = second_profile(first, profile, seasons[1])
         self._squares = np.zeros(len(grid))
         self._weight, self._time = 0.0, 0
 
@@ -102,3 +104,13 @@ def first_state(values: Vector, season: int) -> tuple[float, float, Vector]:
     slope, terms = float(solution[0]), solution[1:]
     level = float(terms.mean())
     return level - slope * (count + 1) / 2.0, slope, terms - level
+
+
+def second_profile(values: Vector, profile: Vector, season: int) -> Vector:
+    """The terms of a second season: mean deviations, by its phases, of the whole windows from their own means."""
+    turns = len(values) // season
+    if turns < 2:
+        return np.zeros(season)
+    rest = values[: turns * season] - np.resize(profile, turns * season)
+    table = rest.reshape(turns, season)
+    return np.asarray((table - table.mean(axis=1, keepdims=True)).mean(axis=0))

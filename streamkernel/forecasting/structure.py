@@ -97,6 +97,9 @@ def find_seasons(values: Vector, known: tuple[int, ...] = ()) -> tuple[int, ...]
     rest = changes.copy()
     rest[first:] -= _seasonal_mean(changes, first)[first:]
     second = _strongest(rest[first:], FURTHER_SHARE, first + 1, first)
+    if second is None:
+        slow = _slow_season(values, first)
+        second = slow if slow in USUAL else None
     return (first,) if second is None else (first, second)
 
 
@@ -106,16 +109,16 @@ def _holds(changes: Vector, known: int, found: int | None) -> bool:
     return share >= KEPT_SHARE and (found is None or share >= USUAL_GOOD * _share(changes, found, known))
 
 
-def _slow_season(values: Vector) -> int | None:
+def _slow_season(values: Vector, block: int = BLOCK) -> int | None:
     """A long season whose single changes are lost in the noise: that of averages over blocks, if these have one."""
-    count = len(values) // BLOCK
+    count = len(values) // block
     if count < FEWEST_BLOCKS:
         return None
-    means = values[len(values) - count * BLOCK :].reshape(count, BLOCK).mean(axis=1)
-    found = _strongest(np.diff(means), BLOCK_SHARE, SHORT_SEASON + 1, unit=BLOCK)
+    means = values[len(values) - count * block :].reshape(count, block).mean(axis=1)
+    found = _strongest(np.diff(means), BLOCK_SHARE, SHORT_SEASON + 1, unit=block)
     if found is None:
         return None
-    return _usual(found, BLOCK) or BLOCK * found
+    return block * found if block != BLOCK else _usual(found, block) or block * found
 
 
 def _usual(m: int, unit: int) -> int | None:

@@ -34,6 +34,8 @@ class Kernel(base.Base, abc.ABC):
     array([[2.    , 1.6065]])
     >>> kernel.per_feature(["a", "b"])
     RBF({'a': 2.0, 'b': 2.0}) + Constant(1.0)
+    >>> kernel.with_params(left__length_scale=3.0, right__value=0.5)
+    RBF(3.0) + Constant(0.5)
 
     """
 
@@ -70,6 +72,34 @@ class Kernel(base.Base, abc.ABC):
     def renamed(self, names: Sequence[Feature]) -> Kernel:
         """The same kernel where the features 0, 1, ... are called by these names."""
         return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, as scikit-learn asks for them; those of the parts are `left__NAME`, `right__NAME`."""
+        found = dict(self._fields())
+        if deep:
+            parts = {name: value for name, value in found.items() if isinstance(value, Kernel)}
+            for name, part in parts.items():
+                found |= {f"{name}__{inner}": value for inner, value in part.get_params().items()}
+        return found
+
+    def with_params(self, **changes: Any) -> Self:
+        """The same expression with other parameters, by the names of `get_params`; this one stays as it is."""
+        own = dict(self._fields())
+        nested: dict[str, dict[str, Any]] = {}
+        for key, value in changes.items():
+            name, separator, inner = key.partition("__")
+            if name not in own or (separator and not isinstance(own[name], Kernel)):
+                raise ValueError(f"{self!r} has no parameter {key!r}; it has {', '.join(self.get_params())}")
+            if separator:
+                nested.setdefault(name, {})[inner] = value
+            else:
+                own[name] = value
+        for name, inner_changes in nested.items():
+            own[name] = own[name].with_params(**inner_changes)
+        return type(self)(**own)
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # a value that never changes is its own copy
 
     def compile(self, features: Sequence[Feature]) -> Compiled:
         """The program for samples with these features, in this order: the same object again for the same features."""

@@ -12,6 +12,7 @@ import numpy as np
 from ..core import following, stream
 from ..core.model import Model
 from ..core.types import Matrix, Vector
+from ..core.whitened import SMALL_NOISE
 from ..kernels import Feature
 from . import leading
 from .base import StreamingRegressor
@@ -21,10 +22,14 @@ from .recursion import Recursion
 LARGEST_USUAL, LARGEST_USUAL_WEIGHT = 1e50, 100.0
 
 
-def is_usual(x: Mapping[Feature, Any], y: float, w: float) -> bool:
-    """Whether a sample that can be predicted can be learned too, whatever was learned before."""
+def is_usual(models: Sequence[Recursion], x: Mapping[Feature, Any], y: float, w: float) -> bool:
+    """Whether models that have just predicted a sample will learn it too, whatever they have learned before."""
     largest = max(map(abs, x.values()), default=0.0)
-    return bool(max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT)
+    if not (max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT):
+        return False
+    # Below this similarity, which the prediction has left behind the column, no noise is lost among rounding errors.
+    limit = 1.0 / (SMALL_NOISE * w) - 1.0
+    return all(model.knows(x) and model.model.column[model.size] <= limit for model in models)
 
 
 class Bank:
@@ -87,7 +92,8 @@ class Bank:
 
         Requires: `moments` has accepted it, the target and the weight are good.
         """
-        before = None if is_usual(x, y, w) else copy.deepcopy(self.experts)
+        leaders = [self.experts[leader].recursion for leader, _ in self._groups]
+        before = None if is_usual(leaders, x, y, w) else copy.deepcopy(self.experts)
         try:
             for leader, followers in self._groups:
                 self._learn_group(leader, followers, x, y, w)
@@ -132,25 +138,35 @@ class Bank:
         ends = np.cumsum([1 + len(followers) for _, followers in self._groups])
         self._bounds = np.column_stack([np.append(0, ends[:-1]), ends]).astype(np.int64)
         self._tables = np.array([models[i].table for i in order])
-        self._order = np.array(order)
-        self._place = np.argsort(self._order)
+        self._place = np.argsort(order)
+        self._is_ordered = order == sorted(order)
         self._ridges = np.array([model.ridge for model in models])
-        self._means = np.empty((len(models), models[0].errors.size))
-        self._reports = np.empty((len(models), following.REPORTS))
+        self._outputs = models[0].errors.size
         self._arranged = models
 
     def moments_of_row(self, row: Vector) -> tuple[Vector, Vector]:
         """The mean and the variance that each expert predicts. Requires: `names` gives those of the row."""
+        means, variances = self.moments_of_rows(row[None])
+        return means[0], variances[0]
+
+    def moments_of_rows(self, rows: Matrix) -> tuple[Matrix, Matrix]:
+        """The means and variances that the experts predict: one row a sample, one column an expert."""
         with self._reading:
             self._arrange()
-            if not following.predict_bank(self._tables, self._bounds, row, self._means, self._reports):
-                raise ValueError(
-                    f"the experts' kernels give no finite similarity at {row.tolist()!r}: rescale the features"
-                )
-            means, reports = self._means[self._place, 0], self._reports[self._place].T
-        noise = reports[following.NOISE_SUM] / reports[following.NOISE_WEIGHT]
-        variances = noise * (1.0 + reports[following.UNLEARNED])
-        return means, variances + noise / self._ridges * reports[following.RESIDUAL]
+            count = len(rows) * len(self.experts)
+            means, reports = np.empty((count, self._outputs)), np.empty((count, following.REPORTS))
+            good = following.predict_bank(self._tables, self._bounds, rows, means, reports)
+        if good < len(rows):
+            raise ValueError(
+                f"the experts' kernels give no finite similarity at {rows[good].tolist()!r}: rescale the features"
+            )
+        shape = len(rows), len(self.experts)
+        means, terms = means[:, 0].reshape(shape), reports.T.reshape(following.REPORTS, *shape)
+        if not self._is_ordered:
+            means, terms = means[:, self._place], terms[:, :, self._place]
+        residuals, unlearned, sums, weights = terms
+        noise = sums / weights
+        return means, noise * (1.0 + unlearned) + noise / self._ridges * residuals
 
     def adopt(self, names: tuple[Feature, ...]) -> None:
         """Let experts that have learned nothing yet know the features of rows."""
@@ -160,12 +176,16 @@ class Bank:
 
     def learn_row(self, row: Vector, y: float, w: float) -> bool:
         """Let every expert learn a sample; whether a point has left. Requires: as `learn`, and `names`."""
-        return self.learn_rows(row[None], np.array([y]), np.array([w]))
+        return self._learn_given(row[None], np.array([[1.0 / w, y]]))
 
     def learn_rows(self, rows: Matrix, targets: Vector, weights: Vector) -> bool:
         """Let every expert learn samples in order; whether a point has left. Requires: as `learn_row`."""
+        return self._learn_given(rows, np.column_stack([1.0 / weights, targets]))
+
+    def _learn_given(self, rows: Matrix, given: Matrix) -> bool:
+        """Learn rows, beside each of which stand its relative noise and its target."""
         self._arrange()
-        given, statuses = np.column_stack([1.0 / weights, targets]), np.full(len(self._groups), following.DUE)
+        statuses = np.array([following.DUE] * len(self._groups))
         start, shrunk = 0, False
         while True:
             start = following.learn_bank(self._tables, self._bounds, rows, given, statuses, start)
@@ -177,7 +197,7 @@ class Bank:
                     leading.shrink_together(models[0], models[1:])
                     shrunk = True
                 elif status < 0:
-                    raise ValueError(f"target y is {targets[start]!r} in the experts' units: its square overflows")
+                    raise ValueError(f"target y is {given[start, 1]!r} in the experts' units: its square overflows")
                 elif status == stream.NO_ROOM:
                     models[0].reserve()
                     self._share(leader, followers)

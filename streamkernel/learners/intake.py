@@ -50,7 +50,7 @@ class Intake:
 
     def load(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any) -> bool:
         """Write a sample into the inputs; False where it has features that are new, an error where it is bad."""
-        if len(x) == self._count and type(x) is dict:
+        if type(x) is dict and len(x) == self._count:
             try:
                 noise = 1.0 / weight
                 self._pack(self._inputs, 0, noise, *targets, *self._read(x))
@@ -82,6 +82,8 @@ class Intake:
                 return True
             except UNUSUAL:
                 pass
+        if not isinstance(x, Mapping):
+            raise TypeError(f"x must be a dict of features by name, got {x!r} ({type(x).__name__})")
         if not self.knows(x):
             return False
         self._model.x[:] = reading.values(self.names, x)
@@ -110,8 +112,8 @@ class Intake:
             )
         if status == LOST_WEIGHT:
             raise ValueError(
-                f"weight w is {weight!r}: beside samples of much smaller weight it is lost among rounding errors; "
-                "keep weights within fewer orders of magnitude, or take a larger ridge"
+                f"weight w is {weight!r} at {dict(x)!r}: it is lost among rounding errors of what is unknown there; "
+                "rescale the features, keep weights within fewer orders of magnitude, or take a larger ridge"
             )
         if status == LOST_RIDGE:
             raise ValueError(

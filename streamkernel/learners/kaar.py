@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import checks, kernels
+from ..deprecation import formerly
 from ..kernels import Feature
 from .base import StreamingRegressor
 from .forms import Dictionary, Exact
@@ -45,7 +46,7 @@ class _RidgeFamily(StreamingRegressor, abc.ABC):
         self._model = Recursion(self.kernel, self.threshold or 0.0, self.ridge, max_size=self.max_size, form=form)
 
     def predict_all_one(
-        self, x: Mapping[Feature, Any], iterations: float = 2.0, control: float = 0.5
+        self, x: Mapping[Feature, Any], iterations: float = 10.0, control: float = 0.5
     ) -> dict[str, float]:
         """The predictions of all four methods from one solve.
 
@@ -110,10 +111,10 @@ class KRR(_RidgeFamily):
     ----------
     kernel
         As in `KRLS`.
-    ridge
-        a, the weight of ‖f‖²: the variance of the noise relative to that of the function.
     threshold
         As in `KRLS`. None keeps every sample: the exact form, whose step costs O(t²) at sample t.
+    ridge
+        a, the weight of ‖f‖²: the variance of the noise relative to that of the function.
     max_size
         The most points that are kept. With a threshold the least important point leaves; in the exact form the oldest
         does, which makes it exact ridge regression on a sliding window.
@@ -135,11 +136,13 @@ class KRR(_RidgeFamily):
 
     """
 
+    @formerly("ridge", "threshold", "max_size")
     def __init__(
         self,
         kernel: kernels.Kernel | None = None,
-        ridge: float = 0.1,
+        *,
         threshold: float | None = 1e-3,
+        ridge: float = 0.1,
         max_size: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -163,10 +166,10 @@ class KAAR(_RidgeFamily):
     ----------
     kernel
         As in `KRLS`.
-    ridge
-        a, as in `KRR`.
     threshold
         As in `KRR`; None is the exact form.
+    ridge
+        a, as in `KRR`.
     max_size
         As in `KRR`.
 
@@ -185,11 +188,13 @@ class KAAR(_RidgeFamily):
 
     """
 
+    @formerly("ridge", "threshold", "max_size")
     def __init__(
         self,
         kernel: kernels.Kernel | None = None,
-        ridge: float = 0.1,
+        *,
         threshold: float | None = 1e-3,
+        ridge: float = 0.1,
         max_size: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -210,11 +215,12 @@ class IKAAR(_RidgeFamily):
     kernel
         As in `KRLS`.
     iterations
-        n, any positive number.
-    ridge
-        a, as in `KRR`.
+        n, any positive number. 10, as in `batch.KernelRidge`: with 2, errors were up to 2.7 times as large on seven
+        streams, where u is large.
     threshold
         As in `KRR`; None is the exact form.
+    ridge
+        a, as in `KRR`.
     max_size
         As in `KRR`.
 
@@ -229,12 +235,14 @@ class IKAAR(_RidgeFamily):
 
     """
 
+    @formerly("ridge", "threshold", "max_size")
     def __init__(
         self,
         kernel: kernels.Kernel | None = None,
-        iterations: float = 2.0,
-        ridge: float = 0.1,
+        iterations: float = 10.0,
+        *,
         threshold: float | None = 1e-3,
+        ridge: float = 0.1,
         max_size: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -258,10 +266,10 @@ class CKAAR(_RidgeFamily):
         As in `KRLS`.
     control
         β, not negative.
-    ridge
-        a, as in `KRR`.
     threshold
         As in `KRR`; None is the exact form.
+    ridge
+        a, as in `KRR`.
     max_size
         As in `KRR`.
 
@@ -276,12 +284,14 @@ class CKAAR(_RidgeFamily):
 
     """
 
+    @formerly("ridge", "threshold", "max_size")
     def __init__(
         self,
         kernel: kernels.Kernel | None = None,
         control: float = 0.5,
-        ridge: float = 0.1,
+        *,
         threshold: float | None = 1e-3,
+        ridge: float = 0.1,
         max_size: int | None = None,
     ) -> None:
         self.kernel = kernel

@@ -11,9 +11,10 @@ from ..core.exact import SMALLEST_PIVOT
 from ..core.jit import plain
 from ..core.model import Batch
 from ..core.types import Matrix, Vector
-from ..core.whitened import SMALL_NOISE
+from ..core.whitened import CERTAIN, EPSILON
 from ..kernels import Feature
 from . import reading, widening
+from .storage import used_length
 
 if TYPE_CHECKING:
     from .recursion import Recursion
@@ -26,10 +27,10 @@ SAFE_VARIANCE = 1e200
 
 def screen(
     model: Recursion, names: tuple[Feature, ...], rows: Matrix, targets: Matrix, weights: Vector | None
-) -> tuple[Vector, bool]:
-    """The samples' relative noise, and whether all of them are ordinary; an error where one cannot be learned.
+) -> tuple[Vector, bool, bool]:
+    """The samples' relative noise, whether squares stay finite, and whether noise stays above rounding errors.
 
-    One that is not ordinary may turn out to be unusable in the middle of the batch.
+    An error where a sample cannot be learned for sure. Where either is not so, one may be refused mid-batch.
 
     Requires: finite rows with a column for each of `names`, which are all features that the model will have.
     """
@@ -42,17 +43,23 @@ def screen(
     if not good.all():
         model.refuse(reading.sample(names, rows[int(np.argmin(good))]), (), 1.0, stream.BAD_SIMILARITY)
     core, largest = model.model, float(similarities.max(initial=0.0))
-    reach = (1.0 + largest) / core.ridge if core.ridge > 0.0 else 1.0 / max(core.threshold, largest / SAFE_VALUE)
+    prior = 1.0 / (core.ridge if core.ridge > 0.0 else max(core.threshold, largest / SAFE_VALUE, 1.0 / SAFE_VALUE))
+    reach = (1.0 + largest) * prior if core.ridge > 0.0 else prior
     weakest = min(float(noise.min(initial=1.0)), 1.0)
     squares = max(float(np.abs(targets).max(initial=0.0)) ** 2, core.target_squares, core.regularized_loss)
     is_ordinary = (
         (1.0 + squares) * (1.0 + reach) / weakest <= SAFE_VARIANCE
-        and weakest >= SMALL_NOISE
         and (model.form.has_covariance or core.ridge * weakest > SMALLEST_PIVOT * largest)
         and float(np.abs(rows).max(initial=0.0)) <= SAFE_VALUE
         and not kernel.compile(names).custom
     )
-    return noise, is_ordinary
+    # The bound of `smallest_noise` for all of them: mid-batch, one may be refused because of it. Without a ridge the
+    # variances of the weights have no bound but themselves.
+    if core.ridge == 0.0:
+        known = float(np.abs(core.covariance[: used_length(core.size)]).max(initial=0.0))
+        prior = max(prior * max(float(noise.max(initial=1.0)), 1.0), known)
+    is_certain = weakest > CERTAIN * EPSILON * (core.size + len(rows)) * (1.0 + largest) * prior
+    return noise, is_ordinary, is_certain
 
 
 def learn_rows(

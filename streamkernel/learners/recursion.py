@@ -319,8 +319,9 @@ class Recursion:
         results = np.empty(targets.shape), np.empty(len(rows)), np.empty(len(rows))
         if not len(rows):
             return results
-        noise, is_ordinary = many.screen(self, merged, rows, targets, weights)
-        before = None if is_ordinary and not self.is_changed_by(merged) else self.__getstate__()
+        noise, is_ordinary, is_certain = many.screen(self, merged, rows, targets, weights)
+        is_safe = is_ordinary and is_certain and not self.is_changed_by(merged)
+        before = None if is_safe else self.__getstate__()
         try:
             if merged != self.names:
                 self.adopt(merged)

@@ -12,6 +12,8 @@ from ...alphabets import ALPHABETS
 from ..options import add_model, build_model, finite, model_name, natural, positive
 from ..output import OK, CommandError, print_json, print_result, progress, table
 
+BOUND_SYMBOLS = 100_000  # from which the least error rate is estimated
+
 EXAMPLES = """\
   streamkernel equalize --alphabet qpsk --bayes
   streamkernel equalize --curve --channel notch --snr 7:19:4 --plot curve.png"""
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _curves(arguments)
     channel, equalizer = _setting(arguments)
     try:
-        best = channel.bayes_error() if arguments.bayes else None
+        best = _bound(channel, equalizer) if arguments.bayes else None
     except ValueError as error:
         raise CommandError(f"--bayes: {error}") from error
     symbols, observations = channel.sequence(arguments.train + arguments.symbols)
@@ -78,6 +80,17 @@ def run(arguments: argparse.Namespace) -> int:
     }
     print_result(result, arguments.json)
     return OK
+
+
+def _bound(channel: Any, equalizer: Any) -> float:
+    """The least error rate that is possible: with as many observations as a model sees, or with all so far."""
+    if equalizer.model is not None:
+        return float(channel.bayes_error())
+    from ...equalization import BayesDetector
+
+    symbols, observations = channel.sequence(BOUND_SYMBOLS)
+    decisions = BayesDetector(channel).decide(observations)
+    return float((decisions[channel.delay :] != symbols[: len(symbols) - channel.delay]).mean())
 
 
 def _setting(arguments: argparse.Namespace) -> tuple[Any, Any]:

@@ -1,0 +1,28 @@
+"""A few cases of every attack; `python -m tests.fuzz` goes on from there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fuzz.areas import AREAS, read_from_threads
+from fuzz.making import LEARNERS
+from reference import JIT
+
+CASES = {"recursion": 12, "exact": 8, "refusals": 15, "ranges": 15, "copies": 12, "mutations": 12, "series": 8}
+
+
+@pytest.mark.skipif(not JIT, reason="takes long without the compiler")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", AREAS)
+def test_area(name: str) -> None:
+    compared = 0
+    for index in range(CASES.get(name, 6)):
+        compared += AREAS[name](np.random.default_rng([0, list(AREAS).index(name), index]))
+    assert compared > 0
+
+
+@pytest.mark.skipif(not JIT, reason="takes long without the compiler")
+@pytest.mark.parametrize("name", LEARNERS)
+def test_threads_that_predict_get_what_one_gets(name: str) -> None:
+    rng = np.random.default_rng(len(name))
+    assert read_from_threads(LEARNERS[name](rng), rng, 250) == 1000
