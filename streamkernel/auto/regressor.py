@@ -69,9 +69,10 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
     ----------
     budget
         What a step (`predict_one` and `learn_one`) may cost: `"low"` (60 points in a dictionary, 1000 samples kept),
-        `"medium"` (150, 4000) or `"high"` (400, 10000); or about how many microseconds it takes in the mean on one core
-        of a current machine, from which the size of the dictionary follows. While scales are learned, for some dozens
-        of steps at a time, a step takes up to ten milliseconds more, at `"high"` twenty.
+        `"medium"` (150, 4000) or `"high"` (400, 10000); or how many microseconds a usual step, the median one, may take
+        on one core of a current machine, from which the size of the dictionary follows. While scales are learned, for
+        some dozens of steps at a time, a step takes up to ten milliseconds more, at `"high"` twenty: over thousands of
+        samples that makes the mean two or three times the median.
 
     Examples
     --------
