@@ -104,7 +104,7 @@ class Checkpointed(abc.ABC):
 def dumps(model: Any) -> bytes:
     """Any model of this library, or a river pipeline that ends in one, as bytes."""
     arrays = _Arrays()
-    header = json.dumps(_encode(model, arrays), separators=(",", ":")).encode()
+    header = _to_json(_encode(model, arrays)).encode()
     body = b"".join([_LENGTH.pack(len(header)), header, *arrays])
     return _PREFIX.pack(MAGIC, VERSION, _digest(body)) + body
 
@@ -218,6 +218,11 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
         raise
 
 
+_to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+# Types whose values stand in the header as they are; a float does too where it is finite.
+_AS_THEY_ARE = frozenset({type(None), bool, int, str})
+
+
 def _digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=16).digest()
 
@@ -227,25 +232,29 @@ class _Arrays(list[bytes]):
 
     def __init__(self) -> None:
         self.functions: dict[str, Callable[..., Any]] = {}
+        self.length = 0
 
 
 def _encode(value: Any, arrays: _Arrays) -> Any:
+    kind = type(value)
+    if kind in _AS_THEY_ARE or (kind is float and math.isfinite(value)):  # most are
+        return value
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, np.generic):
         return _encode(value.item(), arrays)
+    if isinstance(value, np.ndarray):
+        code = value.dtype.newbyteorder("<").str
+        if code not in _ARRAY_TYPES:
+            raise TypeError(f"cannot write an array of {value.dtype} to a checkpoint")
+        offset = arrays.length
+        arrays.append(value.astype(code, copy=False).tobytes())
+        arrays.length += value.nbytes
+        return {"array": [code, list(value.shape), offset]}
     if isinstance(value, kernels.Kernel):
         return {"kernel": kernels.text(value, arrays.functions)}
-    if isinstance(value, np.ndarray):
-        array = np.ascontiguousarray(value)
-        kind = array.dtype.newbyteorder("<").str
-        if kind not in _ARRAY_TYPES:
-            raise TypeError(f"cannot write an array of {array.dtype} to a checkpoint")
-        offset = sum(map(len, arrays))
-        arrays.append(array.astype(kind, copy=False).tobytes())
-        return {"array": [kind, list(array.shape), offset]}
     if isinstance(value, list):
         return [_encode(item, arrays) for item in value]
     if isinstance(value, tuple):
@@ -264,9 +273,10 @@ def _encode(value: Any, arrays: _Arrays) -> Any:
 
 
 def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
-    if isinstance(value, list):
+    kind = type(value)
+    if kind is list:
         return [_decode(item, arrays, functions) for item in value]
-    if not isinstance(value, dict):
+    if kind is not dict:
         return value
     ((tag, content),) = value.items()
     if tag == "float":
@@ -280,7 +290,12 @@ def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
     if tag == "tuple":
         return tuple(_decode(item, arrays, functions) for item in content)
     if tag == "items":
-        return {_decode(k, arrays, functions): _decode(v, arrays, functions) for k, v in content}
+        return {
+            k if type(k) is str else _decode(k, arrays, functions): (
+                _decode(v, arrays, functions) if isinstance(v, dict | list) else v
+            )
+            for k, v in content
+        }
     if tag == "river":
         return rivers.restore(*(_decode(part, arrays, functions) for part in content))
     name, parameters, state = content

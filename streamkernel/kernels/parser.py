@@ -35,8 +35,18 @@ def parse(text: str, functions: Functions | None = None) -> Kernel:
     Matern52((1.0, 2.0)) * Periodic(1.0, period=12.0)
 
     """
+    return _parsed(text) if not functions and isinstance(text, str) else _parse(text, functions or {})
+
+
+@functools.lru_cache(KEPT_TEXTS)
+def _parsed(text: str) -> Kernel:
+    """Kernels without functions are values: one that was read is kept."""
+    return _parse(text, {})
+
+
+def _parse(text: str, functions: Functions) -> Kernel:
     try:
-        kernel = _parse_node(ast.parse(text.strip(), mode="eval").body, text, functions or {})
+        kernel = _parse_node(ast.parse(text.strip(), mode="eval").body, text, functions)
     except SyntaxError as error:
         raise ValueError(f"cannot read kernel {text!r}: {error.msg}") from None
     except (RecursionError, MemoryError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from ..core.blocks import BLOCK
 from ..core.jit import plain
 from ..core.model import Model
 from ..core.triangular import PANEL, packed_length, row_start
+from ..core.triangular import padded as _padded
 from ..core.types import Matrix, Vector
+from ..core.views import address
 from ..kernels import Compiled
 from .forms import Form
 
@@ -36,8 +39,11 @@ def aligned(*shape: int) -> Matrix:
     """Zeros whose first element lies on a cache line, so that vector loads do not cross one."""
     size = math.prod(shape)
     memory = np.zeros(size + PANEL)
-    skip = (-memory.ctypes.data // memory.itemsize) % PANEL
+    skip = (-address(memory) // memory.itemsize) % PANEL
     return memory[skip : skip + size].reshape(shape)
+
+
+padded = plain(_padded)
 
 
 def used_length(size: int) -> int:
@@ -66,26 +72,39 @@ def allocate(
     form: Form, compiled: Compiled, features: int, capacity: int, outputs: int, numbers: NDArray[np.int64]
 ) -> Model:
     """A model with room for `capacity` points of so many features, all zero but for its numbers."""
-    rows = [*STATE_VECTORS, *_WORK_VECTORS]
+    rows, means, packed = [*STATE_VECTORS, *_WORK_VECTORS], outputs + form.has_noise, packed_length(capacity)
     # One allocation: vectors that are used together lie together, and the stack's lowest row is the column.
-    vectors = aligned(len(rows) + compiled.stack_rows, capacity)
-    packed = packed_length(capacity)
-    means = aligned(outputs + form.has_noise)
+    shapes = {
+        **dict.fromkeys(rows, (capacity,)),
+        "stack": (compiled.stack_rows, capacity),
+        "points": (features, capacity),
+        "factor": (packed,),
+        "covariance": (packed if form.has_covariance else 0,),
+        "noise_covariance": (packed if form.has_noise else 0,),
+        "weights": (means, capacity),
+        "means": (means,),
+        **dict.fromkeys(("errors", "noise_sums", "squares"), (outputs,)),
+        "inputs": (1 + outputs + features,),
+    }
+    starts = dict(
+        zip(shapes, accumulate((padded(math.prod(shape)) for shape in shapes.values()), initial=0), strict=False)
+    )
+    memory = aligned(starts["inputs"] + padded(1 + outputs + features))
+    first = address(memory)
+    places = {name: first + memory.itemsize * start for name, start in starts.items() if 0 not in shapes[name]}
+    arrays = {
+        name: memory[start : start + math.prod(shapes[name])].reshape(shapes[name]) for name, start in starts.items()
+    }
     return Model.build(
         numbers,
-        points=aligned(features, capacity),
-        factor=aligned(packed),
-        covariance=aligned(packed if form.has_covariance else 0),
-        noise_covariance=aligned(packed if form.has_noise else 0),
-        weights=aligned(len(means), capacity),
-        means=means,
-        errors=aligned(outputs),
-        noise_sums=aligned(outputs),
-        squares=aligned(outputs),
-        **dict(zip(rows, vectors, strict=False)),
-        **_kernel_arrays(compiled, vectors[len(rows) :]),
-        **_inputs(outputs, features),
-        **_no_blocks(),
+        places | {"column": places["stack"]},
+        **arrays,
+        program=compiled.program,
+        parameters=compiled.parameters,
+        column=arrays["stack"][0],
+        targets=arrays["inputs"][1 : 1 + outputs],
+        x=arrays["inputs"][1 + outputs :],
+        **_NO_BLOCKS,
     )
 
 
@@ -103,8 +122,12 @@ def _inputs(outputs: int, features: int) -> dict[str, Any]:
     return {"inputs": inputs, "targets": inputs[1 : 1 + outputs], "x": inputs[1 + outputs :]}
 
 
-def _no_blocks() -> dict[str, Any]:
-    return {"block": aligned(0), "products": aligned(0), "rows": aligned(0, 0), "innovations": aligned(0, 0)}
+_NO_BLOCKS: dict[str, Any] = {
+    "block": np.zeros(0),
+    "products": np.zeros(0),
+    "rows": np.zeros((0, 0)),
+    "innovations": np.zeros((0, 0)),
+}
 
 
 def carried(old: Model, new: Model, rows: Sequence[int | None]) -> Model:
