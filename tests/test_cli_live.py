@@ -100,11 +100,11 @@ def test_it_is_served_while_rows_come_and_ends_with_a_signal(tmp_path: Any) -> N
         process.stdin.flush()
         said = re.search(r"http://\S+/", process.stderr.readline())
         assert said
-        count = 0
+        count = 0  # the first row may compile for a while, in which nothing is answered
         while count < 50:
-            with urllib.request.urlopen(said[0] + "state", timeout=10) as answer:
+            with urllib.request.urlopen(said[0] + "state", timeout=120) as answer:
                 count = json.load(answer)["numbers"]["rows"]
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(120) == 130
         process.stdin.close()
     assert state_of(page)["numbers"]["rows"] == 50

@@ -303,6 +303,16 @@ def test_pages_are_told_the_end_and_a_stream_that_begins_anew_is_another(shown: 
         assert state_of(again)["run"] != run
 
 
+def test_a_connection_that_outlives_the_server_is_not_answered(shown: live.View) -> None:
+    """Browsers open connections ahead of time; one that the old server answered would keep a page from the new one."""
+    port = shown._server.port
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as early:
+        ask(shown)  # by now the early one is accepted too
+        shown.close()
+        early.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert early.recv(100) == b""
+
+
 def test_what_is_forecast_is_shown(shown: live.View) -> None:
     shown.foresee([1.0, 2.0], [0.0, 1.0], [2.0, math.inf])
     assert state_of(shown)["ahead"] == [[None, None], [1.0, 2.0], [0.0, 1.0], [2.0, None]]

@@ -147,6 +147,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """The page, its state, its events; nothing else."""
+        if self.served.closed.is_set():  # browsers open connections ahead of time, which outlive the server
+            return
         if not self._is_ours():
             self._answer(HTTPStatus.FORBIDDEN, "text/plain", b"only this machine's own pages are served\n")
         elif self.path == "/":
