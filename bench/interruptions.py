@@ -89,6 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="two signals in all")
     quick = parser.parse_args().quick
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts with & ignore it
     if quick:
         print("signals:", trial(PLAIN, 6000, [signal.SIGKILL, signal.SIGTERM], 0))
         return

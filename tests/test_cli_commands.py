@@ -246,7 +246,7 @@ def test_json_has_no_numbers_that_json_does_not_have(folder, capsys):
         (["run", "feed.csv", "--target", "y", "--model", "krls", "--words", "x"], "only --model auto takes words"),
         (["run", "feed.csv", "--target", "y", "--words", "q"], "--words q: not among the features"),
         (["demo", "--noise", "-1"], "noise"),
-        (["equalize", "--lags", "20", "--bayes"], "--bayes"),
+        (["equalize", "--lags", "20", "--bayes", "--kernel", "RBF(1.0)"], "--bayes"),
         (["equalize", "--curve", "--plot", "nowhere/curve.png"], "cannot write"),
         (["demo", "--plot", "nowhere/demo.png"], "cannot write"),
         (["forecast", "feed.csv", "--column", "y", "--plot", "nowhere/f.png"], "cannot write"),

@@ -246,7 +246,7 @@ def test_soft_outputs_are_calibrated(kind: str) -> None:
 
 @jitted
 def test_a_temperature_makes_probabilities_right() -> None:
-    """Least squares says little of how sure it is: two symbols were sixteen times as often wrong as they said."""
+    """Least squares says little of how sure it is: two symbols were four times as often wrong as they said."""
     channel = datasets.named_channel("cubic", seed=300).at_snr(9)
     symbols, observations = channel.sequence(10_000)
     equalizer = KernelEqualizer(KRLS(RBF(1.0), 1e-2, 0.1), 2, 1, directed=False)

@@ -66,7 +66,9 @@ def test_hooks_run_what_continuous_integration_runs() -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: pathlib.Path) -> None:
     links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text())
-    missing = [link for link in links if "://" not in link and not (path.parent / link).exists()]
+    # Pages that `docs/build.py` makes of the repository's own documents; it checks every link of the site itself.
+    made = {"architecture.md", "changes.md"} if path.parent.name == "docs" else set()
+    missing = [link for link in links if "://" not in link and link not in made and not (path.parent / link).exists()]
     assert not missing
 
 

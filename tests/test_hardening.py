@@ -346,3 +346,14 @@ def test_relevance_of_a_model_that_has_learned_nothing_and_of_extreme_scales() -
         assert model.relevance == {"a": expected}
     with pytest.raises(ValueError, match="1e-200"):
         KRLS(RBF(1e-200), kernel_learning="refit")
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1.7e308, 1e301])
+def test_a_periodic_kernel_refuses_what_its_angles_cannot_hold(value: float) -> None:
+    model = KRLS(kernels.Periodic(1.0, period=5.0))
+    model.learn_one({"a": 1.0}, 1.0)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="no finite similarity"):
+        model.learn_one({"a": value}, 1.0)
+    assert model.to_bytes() == before
+    assert math.isfinite(model.predict_one({"a": 0.5}))

@@ -140,7 +140,7 @@ def test_what_is_watched_is_predict_then_learn(model: Any, has_band: bool) -> No
     lower = [math.nan if value is None else value for value in state["rows"][2]]
     assert lower == pytest.approx([band.lower for band in bands], rel=1e-6, nan_ok=True)
     assert state["numbers"]["limit"] == facts.limit(facts.innermost(model))
-    assert state["numbers"]["size"] == getattr(facts.innermost(model), "size", 0)
+    assert state["numbers"]["size"] == getattr(facts.innermost(model), "size", None)
 
 
 def test_drifts_and_tunings_are_marked_where_they_were() -> None:

@@ -183,7 +183,8 @@ def test_a_hundred_thousand_rows_do_not_grow_the_page(browser: Any, monkeypatch:
             wait_for(lambda done=first + 1000: rows_shown(browser) == done)
             if first in (19_000, 99_000):
                 used.append(heap())
-        assert used[1] < 1.1 * used[0]
+        kept = 80_000 * 4 * 8  # bytes by which a page that keeps the rows in between grows
+        assert used[1] - used[0] < kept / 5  # what the browser compiled meanwhile is some of it
         lengths = browser.execute_script("return [data.rows[0].length, data.bins.length]")
         assert lengths[0] == record.ROWS and lengths[1] <= record.BINS
         assert browser.execute_script("return data.bins.reduce((sum, bin) => sum + bin[0], 0)") == 100_000

@@ -16,6 +16,8 @@ DISCOUNT, SHARE, SQUARE_RATE = 0.99, 0.001, 0.03
 MOST_REMOVALS = 20
 # Of a target in the units of the tuning; beyond it squares come close to overflow.
 LARGEST_TARGET = 1e140
+# In the same units: beyond it, an expert may refuse what others have learned.
+LARGEST_USUAL = 1e5
 
 
 def new_weighting(count: int) -> Weighting:
@@ -66,6 +68,12 @@ class Mixture:
         scaled = np.array([self.tuning.scaling.transform(row) for row in rows])
         means, _ = self.bank.moments_of_rows(scaled)
         return np.asarray(self.tuning.center + self.tuning.unit * (means @ self.weighting.weights))
+
+    def is_usual(self, row: Vector, y: float) -> bool:
+        """Whether a sample lies where, in the tuning's units, squares and their products are far from overflow."""
+        scaled, _, _ = self._moments(row)
+        target = (y - self.tuning.center) / self.tuning.unit
+        return bool((np.abs(scaled) <= LARGEST_USUAL).all() and abs(target) <= LARGEST_USUAL)  # NaN is not
 
     def scaled(self, y: float) -> float:
         """A target in the tuning's units, or an error where it cannot be learned in them."""

@@ -69,9 +69,10 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
     ----------
     budget
         What a step (`predict_one` and `learn_one`) may cost: `"low"` (60 points in a dictionary, 1000 samples kept),
-        `"medium"` (150, 4000) or `"high"` (400, 10000); or about how many microseconds it takes in the mean on one core
-        of a current machine, from which the size of the dictionary follows. While scales are learned, for some dozens
-        of steps at a time, a step takes up to ten milliseconds more, at `"high"` twenty.
+        `"medium"` (150, 4000) or `"high"` (400, 10000); or how many microseconds a usual step, the median one, may take
+        on one core of a current machine, from which the size of the dictionary follows. While scales are learned, for
+        some dozens of steps at a time, a step takes up to ten milliseconds more, at `"high"` twenty: over thousands of
+        samples that makes the mean two or three times the median.
 
     Examples
     --------
@@ -162,6 +163,7 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         if self._mixture is not None:
             self._mixture.scaled(target)
         is_usual = abs(target) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT
+        is_usual &= self._mixture is None or self._mixture.is_usual(row, target)
         before = None if is_usual and not (np.abs(row) > LARGEST_USUAL).any() else copy.deepcopy(self.__dict__)
         try:
             self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
@@ -211,15 +213,25 @@ class AutoKernelRegressor(base.Regressor, Checkpointed):
         if self._count > 1:
             self._calibration.update((target - mean) / math.sqrt(variance))
             is_aside = self._outliers.sets_aside(row, target, w, mean, self._window.targets[:, 0])
-            for sample in self._outliers.released():
-                before = self._encoder.widened(sample.row)
-                self._learn(before, sample.target, sample.weight, self._predict(before)[0])
+            for sample in list(self._outliers.released()):
+                self._learn_released(self._encoder.widened(sample.row), sample.target, sample.weight)
                 mean = self._predict(row)[0]
             if is_aside:
                 self._count += 1
                 return
         self._count += 1
         self._learn(row, target, w, mean)
+
+    def _learn_released(self, row: Vector, target: float, w: float) -> None:
+        """Learn a sample that was set aside; where the experts cannot hold it, it stays so."""
+        is_usual = self._mixture is None or self._mixture.is_usual(row, target)
+        before = None if is_usual else copy.deepcopy(self.__dict__)
+        try:
+            self._learn(row, target, w, self._predict(row)[0])
+        except (ValueError, OverflowError):
+            if before is None:
+                raise
+            self.__dict__.update(before)
 
     def _learn(self, row: Vector, target: float, w: float, mean: float) -> None:
         """Learn an encoded sample that was predicted to be this."""

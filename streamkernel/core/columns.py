@@ -38,7 +38,7 @@ MIRRORED = 64  # added to the opcode of a leaf: it sees −x
 
 SQRT3, SQRT5 = math.sqrt(3.0), math.sqrt(5.0)
 LARGE_SHAPE = 100.0  # of a rational quadratic kernel
-LARGEST_ANGLE = 8.0  # of a periodic kernel: more than 2π, for differences of two features
+LARGEST_ANGLE = 1e300  # of a periodic kernel, in periods: differences of two features, times π, stay finite
 
 
 @part
@@ -60,7 +60,8 @@ def _squared_sines(
     """Σ_r sin²(π (x_r − z_r) / period) / ℓ_r² for every point z; NaN where an angle may overflow."""
     check = 0.0
     for r in range(points.shape[0]):
-        check += 0.0 * (LARGEST_ANGLE * x[r] / period)
+        if abs(x[r]) > LARGEST_ANGLE * min(period, 1.0):
+            check = math.nan
     for j in range(count):
         out[j] = check
     for r in range(points.shape[0]):

@@ -44,11 +44,11 @@ SETTINGS = {
 """What a session should be configured with; the first is required."""
 
 _STATE = "model"
-_COUNTS = ("learned", "late", "duplicate", "failed")
+COUNTS = ("learned", "late", "duplicate", "failed")
 _RESULTS = (("prediction", T.DoubleType()), ("standard_deviation", T.DoubleType()), ("error", T.StringType()))
-_ORDER, _TARGET, _FEATURES = "__order", "__target", "__features"
+ORDER, TARGET, _FEATURES = "__order", "__target", "__features"
 _KEY_TYPES = (T.StringType, T.IntegralType, T.BooleanType, T.BinaryType, T.DateType, T.DecimalType)
-_WHOLE, _REAL = T.IntegralType, (T.FloatType, T.DoubleType)
+WHOLE, REAL = T.IntegralType, (T.FloatType, T.DoubleType)
 
 
 def learn_stream(
@@ -95,26 +95,26 @@ def learn_stream(
         pruned.
 
     """
-    keys = _key_columns(df, key)
-    _columns(df, "order_by", [order_by], (_WHOLE, *_REAL, T.StringType, T.DateType, T.TimestampType))
+    keys = key_columns(df, key)
+    checked_columns(df, "order_by", [order_by], (WHOLE, *REAL, T.StringType, T.DateType, T.TimestampType))
     _numeric(df, features, target)
-    _distinct([*keys, order_by, target, *(name for name, _ in _RESULTS)])
-    _check_session(df.sparkSession)
+    distinct([*keys, order_by, target, *(name for name, _ in _RESULTS)])
+    check_session(df.sparkSession)
     kind = df.schema[order_by].dataType
     rows = df.select(
-        *map(F.col, map(_quoted, keys)),
-        _encoded(F.col(_quoted(order_by)), kind).alias(_ORDER),
-        F.col(_quoted(target)).cast("double").alias(_TARGET),
+        *map(F.col, map(quoted, keys)),
+        encoded(F.col(quoted(order_by)), kind).alias(ORDER),
+        F.col(quoted(target)).cast("double").alias(TARGET),
         _vector(features),
     )
     processor = _Learner(
-        Models(model, features, max_size), tuple(features), _state_schema(rows), _lifetime(df, time_to_live)
+        Models(model, features, max_size), tuple(features), schema_of_state(rows), lifetime_of(df, time_to_live)
     )
-    learned = _transform(rows, keys, processor, [_ORDER, _TARGET], models)
+    learned = _transform(rows, keys, processor, [ORDER, TARGET], models)
     return learned.select(
-        *map(F.col, map(_quoted, keys)),
-        _decoded(F.col(_ORDER), kind).alias(order_by),
-        F.col(_TARGET).alias(target),
+        *map(F.col, map(quoted, keys)),
+        decoded(F.col(ORDER), kind).alias(order_by),
+        F.col(TARGET).alias(target),
         *(name for name, _ in _RESULTS),
     )
 
@@ -149,24 +149,24 @@ def predict_stream(
         The functions of `Custom` kernels by name.
 
     """
-    keys = _key_columns(df, key)
-    _columns(df, "keep", keep, (*_KEY_TYPES, *_REAL, T.TimestampType))
+    keys = key_columns(df, key)
+    checked_columns(df, "keep", keep, (*_KEY_TYPES, *REAL, T.TimestampType))
     _numeric(df, features, None)
-    _distinct([*keys, *keep, *(name for name, _ in _RESULTS)])
-    _check_session(df.sparkSession)
+    distinct([*keys, *keep, *(name for name, _ in _RESULTS)])
+    check_session(df.sparkSession)
     given = export_models(df.sparkSession, models) if isinstance(models, str) else models
     kinds = [df.schema[name].dataType for name in keep]
     names = [f"__keep{i}" for i in range(len(keep))]
     rows = df.select(
-        *map(F.col, map(_quoted, keys)),
-        *(_encoded(F.col(_quoted(n)), kind).alias(name) for n, kind, name in zip(keep, kinds, names, strict=True)),
+        *map(F.col, map(quoted, keys)),
+        *(encoded(F.col(quoted(n)), kind).alias(name) for n, kind, name in zip(keep, kinds, names, strict=True)),
         _vector(features),
     )
     processor = _Predictor(tuple(features), dict(functions or {}), tuple(names))
     predicted = _transform(rows, keys, processor, names, given)
     return predicted.select(
-        *map(F.col, map(_quoted, keys)),
-        *(_decoded(F.col(name), kind).alias(n) for n, kind, name in zip(keep, kinds, names, strict=True)),
+        *map(F.col, map(quoted, keys)),
+        *(decoded(F.col(name), kind).alias(n) for n, kind, name in zip(keep, kinds, names, strict=True)),
         *(name for name, _ in _RESULTS),
     )
 
@@ -215,14 +215,14 @@ def import_models(spark: SparkSession, models: Mapping[Any, Checkpointed], *, ke
             raise TypeError(f"the model of key {name!r} must be a model of streamkernel, got {model!r}")
         rows.append((*parts, bytearray(model.to_bytes()), 0, 0, 0, 0))
     fields = [*columns.fields, T.StructField("model", T.BinaryType())]
-    counts = [T.StructField(name, T.LongType()) for name in _COUNTS]
+    counts = [T.StructField(name, T.LongType()) for name in COUNTS]
     return spark.createDataFrame(rows, T.StructType([*fields, *counts]))
 
 
 # What runs in the workers ---------------------------------------------------------------------------------------------
 
 
-class _Processor(StatefulProcessor):
+class Processor(StatefulProcessor):
     """What learning and predicting share: the state, the shape of the rows."""
 
     result: Row
@@ -246,7 +246,7 @@ class _Processor(StatefulProcessor):
         pass
 
 
-class _Learner(_Processor):
+class _Learner(Processor):
     """All rows of one key in one micro-batch."""
 
     def __init__(self, models: Models, features: tuple[str, ...], state: T.StructType, lifetime: int | None) -> None:
@@ -257,9 +257,9 @@ class _Learner(_Processor):
         stored = self._state.get()
         keyed = self.models.new() if stored is None else self.models.load(key, *stored)
         before = keyed.learned
-        results = [self._step(keyed, key, row) for row in in_order(rows, lambda row: row[_ORDER])]
+        results = [self._step(keyed, key, row) for row in in_order(rows, lambda row: row[ORDER])]
         data = keyed.model.to_bytes() if stored is None or keyed.learned > before else bytes(stored[0])
-        self._state.update((data, keyed.position, *(getattr(keyed, name) for name in _COUNTS)))
+        self._state.update((data, keyed.position, *(getattr(keyed, name) for name in COUNTS)))
         return iter(results)
 
     def _step(self, keyed: KeyedModel, key: Any, row: Row) -> Row:
@@ -267,8 +267,8 @@ class _Learner(_Processor):
             keyed.failed += 1
             outcome = Outcome(None, None, "the key is null")
         else:
-            outcome = keyed.step(row[_ORDER], self._x(row), row[_TARGET])
-        return self.result(*key, row[_ORDER], row[_TARGET], *outcome)
+            outcome = keyed.step(row[ORDER], self._x(row), row[TARGET])
+        return self.result(*key, row[ORDER], row[TARGET], *outcome)
 
     def handleInitialState(self, key: Any, row: Row, timer: Any) -> None:
         keyed = self.models.load(key, row["model"])  # an error here names the key before the job has done anything
@@ -276,7 +276,7 @@ class _Learner(_Processor):
         self._state.update((keyed.model.to_bytes(), *values))
 
 
-class _Predictor(_Processor):
+class _Predictor(Processor):
     """All rows of one key in one micro-batch; the state is read only."""
 
     def __init__(self, features: tuple[str, ...], functions: dict[str, Any], keep: tuple[str, ...]) -> None:
@@ -297,7 +297,7 @@ class _Predictor(_Processor):
 
 
 def _transform(
-    rows: DataFrame, keys: list[str], processor: _Processor, passed: list[str], models: DataFrame | None
+    rows: DataFrame, keys: list[str], processor: Processor, passed: list[str], models: DataFrame | None
 ) -> DataFrame:
     """Every row of every key through the processor, which passes some columns on and adds the results."""
     fields = [rows.schema[name] for name in (*keys, *passed)]
@@ -306,15 +306,15 @@ def _transform(
         + [T.StructField(name, kind) for name, kind in _RESULTS]
     )
     processor.result = Row(*schema.fieldNames())
-    grouped = map(_quoted, keys)
-    initial = None if models is None else _initial(models, rows, keys, processor.state_schema)
+    grouped = map(quoted, keys)
+    initial = None if models is None else initial_state(models, rows, keys, processor.state_schema)
     time_mode = "None" if processor.lifetime is None else "ProcessingTime"
     return rows.groupBy(*grouped).transformWithState(
         processor, schema, outputMode="Append", timeMode=time_mode, initialState=initial
     )
 
 
-def _initial(models: DataFrame, rows: DataFrame, keys: list[str], state: T.StructType) -> Any:
+def initial_state(models: DataFrame, rows: DataFrame, keys: list[str], state: T.StructType) -> Any:
     """The given models, grouped by key, with the columns of the state."""
     missing = [name for name in (*keys, "model") if name not in models.columns]
     if missing:
@@ -325,32 +325,32 @@ def _initial(models: DataFrame, rows: DataFrame, keys: list[str], state: T.Struc
             raise TypeError(f"key {name!r} is {wanted.simpleString()} in df and {given.simpleString()} in models")
     columns = []
     for field in state.fields:
-        default = F.lit(0 if field.name in _COUNTS else None)
+        default = F.lit(0 if field.name in COUNTS else None)
         column = F.col(field.name) if field.name in models.columns else default
         columns.append(column.cast(field.dataType).alias(field.name))
-    return models.select(*map(_quoted, keys), *columns).groupBy(*map(_quoted, keys))
+    return models.select(*map(quoted, keys), *columns).groupBy(*map(quoted, keys))
 
 
 # Columns --------------------------------------------------------------------------------------------------------------
 
 
-def _state_schema(rows: DataFrame) -> T.StructType:
-    fields = [T.StructField("model", T.BinaryType()), T.StructField("position", rows.schema[_ORDER].dataType)]
-    return T.StructType(fields + [T.StructField(name, T.LongType()) for name in _COUNTS])
+def schema_of_state(rows: DataFrame) -> T.StructType:
+    fields = [T.StructField("model", T.BinaryType()), T.StructField("position", rows.schema[ORDER].dataType)]
+    return T.StructType(fields + [T.StructField(name, T.LongType()) for name in COUNTS])
 
 
-def _encoded(column: Column, kind: T.DataType) -> Column:
+def encoded(column: Column, kind: T.DataType) -> Column:
     """A value that Python and Spark order and print alike: moments as whole numbers, whatever the time zone."""
     if isinstance(kind, T.TimestampType):
         return F.unix_micros(column)
     if isinstance(kind, T.DateType):
         return F.unix_date(column).cast("long")
-    if isinstance(kind, _WHOLE):
+    if isinstance(kind, WHOLE):
         return column.cast("long")
-    return column.cast("double") if isinstance(kind, _REAL) else column
+    return column.cast("double") if isinstance(kind, REAL) else column
 
 
-def _decoded(column: Column, kind: T.DataType) -> Column:
+def decoded(column: Column, kind: T.DataType) -> Column:
     if isinstance(kind, T.TimestampType):
         return F.timestamp_micros(column)
     if isinstance(kind, T.DateType):
@@ -359,33 +359,33 @@ def _decoded(column: Column, kind: T.DataType) -> Column:
 
 
 def _vector(features: Sequence[str]) -> Column:
-    return F.array(*(F.col(_quoted(name)).cast("double") for name in features)).alias(_FEATURES)
+    return F.array(*(F.col(quoted(name)).cast("double") for name in features)).alias(_FEATURES)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _key_columns(df: DataFrame, key: str | Sequence[str]) -> list[str]:
+def key_columns(df: DataFrame, key: str | Sequence[str]) -> list[str]:
     keys = [key] if isinstance(key, str) else list(key)
     if not keys:
         raise ValueError("key must name at least one column")
-    _columns(df, "key", keys, _KEY_TYPES)
-    _distinct([*keys, "model", "position", *_COUNTS, _ORDER, _TARGET, _FEATURES])
+    checked_columns(df, "key", keys, _KEY_TYPES)
+    distinct([*keys, "model", "position", *COUNTS, ORDER, TARGET, _FEATURES])
     return keys
 
 
 def _numeric(df: DataFrame, features: Sequence[str], target: str | None) -> None:
     if isinstance(features, str) or not features:
         raise ValueError(f"features must be a list of one or more column names, got {features!r}")
-    _distinct(list(features))
+    distinct(list(features))
     numbers = (T.NumericType, T.BooleanType)
-    _columns(df, "features", features, numbers)
+    checked_columns(df, "features", features, numbers)
     if target is not None:
-        _columns(df, "target", [target], numbers)
+        checked_columns(df, "target", [target], numbers)
 
 
-def _columns(df: DataFrame, argument: str, names: Sequence[str], kinds: tuple[Any, ...]) -> None:
+def checked_columns(df: DataFrame, argument: str, names: Sequence[str], kinds: tuple[Any, ...]) -> None:
     """Raise an error that says which column is absent or of a type that does not go."""
     for name in names:
         if name not in df.columns:
@@ -399,14 +399,14 @@ def _columns(df: DataFrame, argument: str, names: Sequence[str], kinds: tuple[An
             )
 
 
-def _distinct(names: list[str]) -> None:
+def distinct(names: list[str]) -> None:
     """Spark's column names do not distinguish upper and lower case."""
     repeated = sorted({name for name in names if sum(name.lower() == other.lower() for other in names) > 1})
     if repeated:
         raise ValueError(f"columns must have different names, {repeated} would appear more than once")
 
 
-def _lifetime(df: DataFrame, time_to_live: datetime.timedelta | None) -> int | None:
+def lifetime_of(df: DataFrame, time_to_live: datetime.timedelta | None) -> int | None:
     """Milliseconds, or None."""
     if time_to_live is None:
         return None
@@ -420,7 +420,7 @@ def _lifetime(df: DataFrame, time_to_live: datetime.timedelta | None) -> int | N
     return milliseconds
 
 
-def _check_session(spark: SparkSession) -> None:
+def check_session(spark: SparkSession) -> None:
     provider = spark.conf.get(_PROVIDER, "")
     if provider != _ROCKSDB:
         raise ValueError(

@@ -73,25 +73,25 @@ def forecast_stream(
     if not isinstance(first, time_series.base.Forecaster) or not isinstance(first, Checkpointed):
         raise TypeError(f"model must be a forecaster of streamkernel, such as AutoKernelForecaster(), got {model!r}")
     checks.whole("horizon", horizon)
-    keys = engine._key_columns(df, key)
-    orders = (engine._WHOLE, *engine._REAL, T.StringType, T.DateType, T.TimestampType)
-    engine._columns(df, "order_by", [order_by], orders)
-    engine._columns(df, "target", [target], (T.NumericType, T.BooleanType))
-    engine._distinct([*keys, order_by, *(name for name, _ in _RESULTS)])
-    engine._check_session(df.sparkSession)
+    keys = engine.key_columns(df, key)
+    orders = (engine.WHOLE, *engine.REAL, T.StringType, T.DateType, T.TimestampType)
+    engine.checked_columns(df, "order_by", [order_by], orders)
+    engine.checked_columns(df, "target", [target], (T.NumericType, T.BooleanType))
+    engine.distinct([*keys, order_by, *(name for name, _ in _RESULTS)])
+    engine.check_session(df.sparkSession)
     kind = df.schema[order_by].dataType
     rows = df.select(
-        *map(F.col, map(engine._quoted, keys)),
-        engine._encoded(F.col(engine._quoted(order_by)), kind).alias(engine._ORDER),
-        F.col(engine._quoted(target)).cast("double").alias(engine._TARGET),
+        *map(F.col, map(engine.quoted, keys)),
+        engine.encoded(F.col(engine.quoted(order_by)), kind).alias(engine.ORDER),
+        F.col(engine.quoted(target)).cast("double").alias(engine.TARGET),
     )
-    lifetime = engine._lifetime(df, time_to_live)
-    processor = _Forecaster(first, horizon, engine._state_schema(rows), lifetime)
-    fields = [T.StructField(name, rows.schema[name].dataType) for name in (*keys, engine._ORDER)]
+    lifetime = engine.lifetime_of(df, time_to_live)
+    processor = _Forecaster(first, horizon, engine.schema_of_state(rows), lifetime)
+    fields = [T.StructField(name, rows.schema[name].dataType) for name in (*keys, engine.ORDER)]
     schema = T.StructType(fields + [T.StructField(name, kind) for name, kind in _RESULTS])
     processor.result = Row(*schema.fieldNames())
-    initial = None if models is None else engine._initial(models, rows, keys, processor.state_schema)
-    made = rows.groupBy(*map(engine._quoted, keys)).transformWithState(
+    initial = None if models is None else engine.initial_state(models, rows, keys, processor.state_schema)
+    made = rows.groupBy(*map(engine.quoted, keys)).transformWithState(
         processor,
         schema,
         outputMode="Append",
@@ -99,8 +99,8 @@ def forecast_stream(
         initialState=initial,
     )
     return made.select(
-        *map(F.col, map(engine._quoted, keys)),
-        engine._decoded(F.col(engine._ORDER), kind).alias(order_by),
+        *map(F.col, map(engine.quoted, keys)),
+        engine.decoded(F.col(engine.ORDER), kind).alias(order_by),
         *(name for name, _ in _RESULTS),
     )
 
@@ -117,7 +117,7 @@ class _Series(KeyedModel):
         return Outcome(None, None, None)
 
 
-class _Forecaster(engine._Processor):
+class _Forecaster(engine.Processor):
     """All rows of one key in one micro-batch."""
 
     def __init__(self, first: Any, horizon: int, state: T.StructType, lifetime: int | None) -> None:
@@ -129,15 +129,15 @@ class _Forecaster(engine._Processor):
         model = copy.deepcopy(self.first) if stored is None else self._load(key, stored[0])
         keyed = _Series(model, *(() if stored is None else stored[1:]))
         refused = []
-        for row in in_order(rows, lambda row: row[engine._ORDER]):
+        for row in in_order(rows, lambda row: row[engine.ORDER]):
             if any(part is None for part in key):
                 keyed.failed += 1
                 error: str | None = "the key is null"
             else:
-                error = keyed.step(row[engine._ORDER], {}, row[engine._TARGET]).error
+                error = keyed.step(row[engine.ORDER], {}, row[engine.TARGET]).error
             if error is not None:
-                refused.append(self.result(*key, row[engine._ORDER], None, None, None, None, error))
-        counts = (getattr(keyed, name) for name in engine._COUNTS)
+                refused.append(self.result(*key, row[engine.ORDER], None, None, None, None, error))
+        counts = (getattr(keyed, name) for name in engine.COUNTS)
         self._state.update((model.to_bytes(), keyed.position, *counts))
         return iter([*self._ahead(key, keyed.position, model), *refused])
 

@@ -147,6 +147,8 @@ class View:
             found = self._record.numbers()
             now = self._newest if self._ended else time.perf_counter()
             (then, before) = self._paces[0]
+        if self._size is None:
+            found["size"] = None  # a model without a dictionary, as far as can be seen
         found["limit"] = None if self._model is None else facts.limit(self._model)
         found["rate"] = (found["rows"] - before) / (now - then) if now > then else None
         found["idle"] = now - self._newest

@@ -24,7 +24,10 @@ def similarity(kernel: kernels.Kernel, x: Any, Z: Any) -> Any:
     if isinstance(kernel, kernels.Polynomial):
         return (Real(kernel.scale) * (Z @ x) + Real(kernel.offset)) ** kernel.degree
     if isinstance(kernel, kernels.Spline):
-        return np.prod([_spline(a, column) for a, column in zip(x, Z.T, strict=True)], axis=0, dtype=Real)
+        value = np.ones(len(Z), dtype=Real)
+        for a, column in zip(x, Z.T, strict=True):
+            value = value * _spline(a, column)
+        return value
     scale = Real(kernel.length_scale)  # type: ignore[attr-defined]
     if isinstance(kernel, kernels.Periodic):
         angles = Real("3.14159265358979323846264338327950288") * (Z - x) / Real(kernel.period)

@@ -76,7 +76,8 @@ function showNumbers() {
   put("n-rmse", short(n.rmse));
   put("n-naive", n.naive === null ? "" : "last value " + short(n.naive) + (ratio === null ? "" : ", × " + ratio.toFixed(2)));
   put("n-coverage", n.coverage === null ? "–" : (100 * n.coverage).toFixed(1) + " %");
-  put("n-size", whole(n.size));
+  for (const part of document.querySelectorAll(".with-size")) part.hidden = n.size === null;
+  put("n-size", whole(n.size || 0));
   put("n-limit", n.limit === null ? "no limit" : "of at most " + whole(n.limit));
   put("n-p50", duration(n.p50));
   put("n-p99", "99 % below " + duration(n.p99));
@@ -238,6 +239,7 @@ function drawHistory(source) {
   charts.coverage.end();
   describe("coverage", "Rolling share of targets inside the " + percent() + " band", coverage, "");
 
+  if (numbers.size === null) return;
   const sizes = bins.map((bin) => bin[7]), limit = numbers.limit;
   charts.size.begin(0, right, 0, 1.08 * Math.max(10, ...sizes, limit || 0));
   if (limit) charts.size.across(limit, colors.goal);
