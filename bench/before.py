@@ -73,7 +73,24 @@ def _cases_of(m: int) -> dict[str, Case]:
         for start in range(0, steps, 512):
             model.learn_many(visits[: min(512, steps - start)], targets[: min(512, steps - start)])
 
+    news = [dict(enumerate(row)) for row in rng.uniform(-3.0, 3.0, (2048, FEATURES)).tolist()]
+    seen = iter(range(sys.maxsize))
+
+    def learn_full(given: list[Any]) -> Case:
+        """A full dictionary: samples far from all points join and make another leave, visits do neither."""
+        full = KRLS(kernels.RBF(1.0), THRESHOLD, 0.01, max_size=m)
+        full.learn_many(points, np.sin(points.sum(axis=1)))
+
+        def run(steps: int) -> None:
+            for _ in range(steps):
+                i = next(seen)
+                full.learn_one(given[i % len(given)], ys[i % 512])
+
+        return run
+
     return {
+        "learn_one, full, one joins, one leaves": learn_full(news),
+        "learn_one, full, neither": learn_full(xs),
         "learn_one": learn_one,
         "predict_one": predict_one(known),
         "predict_one, a feature unknown": predict_one(wider),

@@ -16,7 +16,7 @@ def test_two_processes_take_turns(tmp_path: object) -> None:
     for worker in workers:
         worker.close()
     assert [row[0] for row in rows] == workers[0].cases == workers[1].cases
-    assert len(rows) == 6
+    assert len(rows) == 8
     for _, here, there, ratio, low, high in rows:
         assert here > 0.0
         assert there > 0.0

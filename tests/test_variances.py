@@ -10,7 +10,7 @@ from reference import coefficient_variances, importances, unpacked
 
 from bench import pruning as bench
 from streamkernel import KRLS, HeteroscedasticKRLS
-from streamkernel.core.variances import catch_up, flush
+from streamkernel.core.variances import flush
 from streamkernel.kernels import RBF, Kernel, Linear, Matern32
 from streamkernel.learners.bank import Bank
 from streamkernel.learners.recursion import Recursion
@@ -65,9 +65,6 @@ def errors_of(recursion: Recursion) -> float:
     """The largest relative error of the kept numbers."""
     model, size = recursion.model, recursion.size
     expected = coefficient_variances(*settled(recursion))
-    if model.is_pending:
-        catch_up(model)
-        model.is_pending = 0  # the copy is not used afterwards
     flush(model)
     assert model.tracked == size
     known = np.isfinite(model.coefficient_variances[:size])

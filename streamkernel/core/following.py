@@ -13,6 +13,7 @@ from .pruning import marginalize
 from .stream import FULL, JOINED, NO_ROOM, learn_projected, predict_means, present
 from .triangular import dot, padded
 from .types import Indices, Matrix, Table, Tables
+from .variances import catch_up
 from .whitened import SMALL_NOISE, project, settle, smallest_noise, unlearned_variance
 
 
@@ -133,6 +134,8 @@ def learn_bank(tables: Tables, groups: Indices, rows: Matrix, given: Matrix, sta
                     model.inputs[0] = max(model.inputs[0], smallest_noise(model))
                 if status >= 0:
                     status = learn_projected(model, residual)
+            if leader.tracked:
+                catch_up(leader)
             if status == JOINED and leader.size > leader.max_size:
                 status = FULL
             statuses[g] = status

@@ -132,6 +132,8 @@ class Model(Views):
     """Of how many points v and κ are kept."""
     unknown: int
     """How many of these are infinite."""
+    caught_up: int
+    """Whether what is pending has been taken into v, or collected for it; a step before that ends the tracking."""
     collected: int
     """How many updates of P wait in `rows` to be taken into v."""
     collected_scale: float

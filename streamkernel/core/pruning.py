@@ -13,7 +13,6 @@ from .symmetric import sweep
 from .triangular import inverse_column, solve_transposed
 from .types import Table, Vector
 from .variances import UNKNOWN, catch_up, evaluate_unknown, flush, leave
-from .whitened import settle
 
 # Points whose variances are computed after a step in a dictionary that is nearly full.
 AT_ONCE = 4
@@ -118,11 +117,11 @@ def prune(model: Model) -> int:
 
 @jit
 def tend(table: Table) -> None:
-    """Compute variances that are unknown, a few at a time: due while a dictionary is nearly full.
+    """Keep the variances up to date after a step, and compute some that are unknown.
 
     Requires: room for blocks.
     """
     model = Model(table)
-    settle(model)
-    flush(model)
+    if model.tracked:
+        catch_up(model)
     evaluate_unknown(model, AT_ONCE)

@@ -17,7 +17,7 @@ from .model import Batch, Model
 from .pruning import prune
 from .triangular import dot, row_start
 from .types import Matrix, Table, Vector
-from .variances import flush, take_rows
+from .variances import catch_up, flush, take_rows
 from .whitened import (
     CERTAIN,
     EPSILON,
@@ -195,7 +195,7 @@ def learn_one(table: Table) -> int:
     """Learn the sample in `inputs`; FULL says that the dictionary is one point too large now and `shrink` is due.
 
     NO_ROOM says that nothing was done, because the arrays cannot hold two more points. CROWDED says that the sample
-    was learned and that `pruning.tend` is due: the dictionary is nearly full, and who might leave it is not known yet.
+    was learned and that `pruning.tend` is due: the dictionary is nearly full, and who might leave it has to be known.
 
     Requires: inputs[0] > 0.
     Ensures: as `learn_projected`.
@@ -207,7 +207,7 @@ def learn_one(table: Table) -> int:
 @inline
 def tended(model: Model, status: int) -> int:
     """A step's status, or CROWDED."""
-    crowded = model.size >= model.max_size - model.max_size // 4 and (model.tracked == 0 or model.unknown > 0)
+    crowded = model.tracked > 0 or model.size >= model.max_size - model.max_size // 4
     return CROWDED if crowded and LEARNED <= status <= JOINED else status
 
 
@@ -246,6 +246,8 @@ def learn_each(
         status = step(model)
         going = status >= 0 and status != NO_ROOM
         if going:
+            if model.tracked:
+                catch_up(model)
             batch.relative_variances[start] = model.relative_variance
             for output in range(len(model.errors)):
                 batch.means[start, output] = model.means[output]

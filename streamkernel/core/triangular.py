@@ -98,7 +98,7 @@ def solve(factor: Vector, reciprocals: Vector, size: int, right: Vector, out: Ve
 
 @jit
 def solve_transposed(factor: Vector, reciprocals: Vector, size: int, right: Vector, out: Vector) -> None:
-    """Solve `factor.T @ out = right` by backward substitution, eight rows at a time.
+    """Solve `factor.T @ out = right` by backward substitution.
 
     Requires: `right` and `out` hold `padded(size)` numbers; they may be the same array.
     Ensures: `out[size:padded(size)]` is zero.
@@ -107,22 +107,13 @@ def solve_transposed(factor: Vector, reciprocals: Vector, size: int, right: Vect
         out[i] = right[i]
     for i in range(size, padded(size)):
         out[i] = 0.0
-    for first in range(padded(size) - PANEL, -1, -PANEL):
-        width, start = first + PANEL, row_start(first)
-        _solve_tile(factor, reciprocals, first, out)
-        x = out[first : first + PANEL]
-        x0, x1, x2, x3 = splat(-x[0]), splat(-x[1]), splat(-x[2]), splat(-x[3])
-        x4, x5, x6, x7 = splat(-x[4]), splat(-x[5]), splat(-x[6]), splat(-x[7])
-        for j in range(first - PANEL, -1, -PANEL):  # the next tile first: its solution is waited for
-            at = start + j
-            rest = multiply_add(load(factor, at + 7 * width), x7, load(out, j))
-            rest = multiply_add(load(factor, at + 6 * width), x6, rest)
-            rest = multiply_add(load(factor, at + 5 * width), x5, rest)
-            rest = multiply_add(load(factor, at + 4 * width), x4, rest)
-            rest = multiply_add(load(factor, at + 3 * width), x3, rest)
-            rest = multiply_add(load(factor, at + 2 * width), x2, rest)
-            rest = multiply_add(load(factor, at + width), x1, rest)
-            store(out, j, multiply_add(load(factor, at), x0, rest))
+    for i in range(size - 1, -1, -1):
+        start = row_start(i)
+        row = factor[start : start + i]
+        value = out[i] * reciprocals[i]
+        out[i] = value
+        for j in range(i):
+            out[j] -= row[j] * value
 
 
 @jit

@@ -10,8 +10,8 @@ The coefficients are α̃ = L⁻ᵀw. With vⱼ = (L⁻ᵀPL⁻¹)ⱼⱼ, the va
 Each is O(m²), by triangular solves. Numbers that one of these steps makes much smaller have lost digits: they become
 infinite, which stands for unknown, and are computed anew.
 
-`Model.tracked` counts the points whose numbers are kept: those of the stored P but for what is collected, one point
-less where one has joined since. Another count says that they are lost, and 0 that nobody needs them.
+`Model.tracked` counts the points whose numbers are kept, what is pending included, but for what is collected; 0 says
+that nobody needs them, or that they are lost. Steps know nothing of them: who tracks them calls `catch_up` in between.
 """
 
 from __future__ import annotations
@@ -34,9 +34,13 @@ LOSS = 64.0
 def catch_up(model: Model) -> None:
     """Take a point that has joined, and what is pending, into the variances.
 
-    Updates are collected, a few at a time, in `rows`: one pass over L then serves all.
-    Requires: they are tracked; room for blocks; the sweep that applies what is pending to P follows.
+    Due after every step of a model whose variances are tracked: the next one forgets them otherwise. Updates are
+    collected, a few at a time, in `rows`: one pass over L then serves all.
+    Requires: they are tracked; room for blocks.
     """
+    if model.caught_up:
+        return
+    model.caught_up = 1
     if model.size == model.tracked + 1:
         flush(model)
         _join(model)
@@ -171,7 +175,9 @@ def evaluate_unknown(model: Model, most: int) -> None:
     size, variances = model.size, model.coefficient_variances
     if model.tracked == 0:
         variances[:size] = UNKNOWN
-        model.tracked, model.unknown, model.collected = size, size, 0
+        model.tracked, model.unknown, model.collected, model.caught_up = size, size, 0, 1
+    if model.unknown > 0:
+        flush(model)
     i = 0
     while model.unknown > 0 and most > 0 and i < size:
         if not variances[i] < UNKNOWN:

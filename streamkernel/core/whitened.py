@@ -26,7 +26,6 @@ from .jit import inline, jit, part
 from .model import Model
 from .symmetric import quadratic, sweep
 from .triangular import PANEL, append_row, dot, row_start, solve, solve_transposed
-from .variances import catch_up
 
 # The rounding error of one operation.
 EPSILON = 2.0**-52
@@ -71,8 +70,8 @@ def settle(model: Model) -> None:
     """Apply what is pending to P."""
     if model.is_pending == 0:
         return
-    if model.tracked:
-        catch_up(model)
+    if not model.caught_up:
+        model.tracked = 0
     direction, pending = model.cosines, model.pending
     direction[:] = 0.0
     sweep(model.covariance, model.size, pending, model.pending_scale, model.pending_diagonal, direction, model.gain)
@@ -161,8 +160,8 @@ def learn(model: Model, residual: float, noise: float) -> tuple[bool, float]:
     Ensures: `weights` minimize the regularized squared error of every target so far.
     """
     size, projection, gain, pending = model.size, model.projection, model.gain, model.pending
-    if model.tracked:
-        catch_up(model)
+    if not model.caught_up:
+        model.tracked = 0
     sweep(model.covariance, size, pending, model.pending_scale, model.pending_diagonal, projection, gain)
     unlearned = max(dot(projection, gain, size), 0.0)
     spread = noise + unlearned
@@ -182,6 +181,7 @@ def learn(model: Model, residual: float, noise: float) -> tuple[bool, float]:
         model.is_pending = 1
         observe_noise(model, spread)
     forget(model)
+    model.caught_up = 0
     return novel, unlearned
 
 
