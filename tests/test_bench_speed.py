@@ -150,5 +150,5 @@ def test_array_bytes_counts_each_array_once() -> None:
     data = speed.workload(20)
     model = speed.prepared(20, data)
     arrays = model.recursion.model
-    used = sum(array.nbytes for array in (arrays.factor, arrays.covariance, arrays.gain.base))
+    used = sum(array.nbytes for array in (arrays.factor, arrays.covariance, arrays.points, arrays.gain, arrays.column))
     assert used < speed._array_bytes(model) < 2 * used + 10_000

@@ -184,7 +184,11 @@ def test_predictions_and_checkpoint_agree_after_a_crash_anywhere(folder, capsys,
 
 def start(*options):
     command = [sys.executable, "-m", "streamkernel", "run", *map(str, options), "--target", "y"]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # Under `nohup` a child would inherit that SIGHUP is ignored.
+    return subprocess.Popen(
+        command, **pipes, text=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    )
 
 
 def wait_for(condition, seconds=120.0):
