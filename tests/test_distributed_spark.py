@@ -496,7 +496,7 @@ def test_what_a_worker_does_with_the_rows_of_a_key() -> None:
     rows = events(60, 1, seed=9)
     predictions, models = one_process(rows)
     given = [Row(__order=row["t"], __target=row["y"], __features=[row[name] for name in FEATURES]) for row in rows]
-    schema = T.StructType([T.StructField(name, T.LongType()) for name in ("model", "position", *distributed._COUNTS)])
+    schema = T.StructType([T.StructField(name, T.LongType()) for name in ("model", "position", *distributed.COUNTS)])
     learner = distributed._Learner(Models(MODEL, FEATURES), tuple(FEATURES), schema, None)
     learner.result = Row("sensor", "t", "y", "prediction", "standard_deviation", "error")
     store = Store()
