@@ -27,7 +27,7 @@ def number(
     noun: str = "a number",
 ) -> None:
     """A number from `low` to `high` (themselves excluded if `open_low`, `open_high`), finite if `finite`."""
-    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    is_real = type(value) is float or (isinstance(value, numbers.Real) and not isinstance(value, bool))
     try:
         number = float(value) if is_real else math.nan
     except OverflowError:  # a whole number beyond all floats
@@ -45,12 +45,20 @@ def number(
     raise (ValueError if is_real else ArgumentTypeError)(f"{name} must be {accepted}, got {value!r}")
 
 
-def whole(name: str, value: Any, low: int = 1, optional: bool = False, noun: str = "a whole number") -> None:
-    """A whole number of at least `low`, or None if `optional`."""
+def whole(
+    name: str,
+    value: Any,
+    low: int = 1,
+    high: float = math.inf,
+    optional: bool = False,
+    noun: str = "a whole number",
+) -> None:
+    """A whole number from `low` to `high`, or None if `optional`."""
     is_whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if (is_whole and value >= low) or (optional and value is None):
+    if (is_whole and low <= value <= high) or (optional and value is None):
         return
-    accepted = f"{noun} >= {low}{' or None' if optional else ''}"
+    most = f" and <= {high:g}" if high < math.inf else ""
+    accepted = f"{noun} >= {low}{most}{' or None' if optional else ''}"
     raise (ValueError if is_whole else ArgumentTypeError)(f"{name} must be {accepted}, got {value!r}")
 
 

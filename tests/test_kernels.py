@@ -509,6 +509,8 @@ def test_bad_length_scales_are_named(kind: Any, value: Any) -> None:
         (lambda: Constant(-1), "Constant value -1"),
         (lambda: Constant(math.nan), "Constant value nan"),
         (lambda: Polynomial(0), "Polynomial degree 0"),
+        (lambda: Polynomial(10**20), "Polynomial degree 100000000000000000000"),
+        (lambda: AnovaSpline(10**11), "AnovaSpline order 100000000000"),
         (lambda: Polynomial(2.5), "Polynomial degree 2.5"),
         (lambda: Polynomial(True), "Polynomial degree True"),
         (lambda: Polynomial("2"), "Polynomial degree '2'"),

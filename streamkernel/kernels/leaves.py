@@ -13,6 +13,8 @@ from ..core.types import Matrix, Vector
 from .base import Leaf
 from .program import Assembler, Feature, Function
 
+LARGEST_SETTING = 10_000  # of degrees and orders: an order takes workspace, programs hold machine integers
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Linear(Leaf):
@@ -31,7 +33,7 @@ class Polynomial(Leaf):
     Parameters
     ----------
     degree
-        A whole number, at least 1.
+        A whole number from 1 to 10,000.
     offset
         Added to the inner product, not negative; 0 leaves the terms of the highest degree alone.
     scale
@@ -52,7 +54,7 @@ class Polynomial(Leaf):
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        self._check("degree", checks.whole, int)
+        self._check("degree", checks.whole, int, high=LARGEST_SETTING)
         self._check("offset", checks.number, float, low=0.0)
         self._check_positive("scale")
 
@@ -97,7 +99,7 @@ class AnovaSpline(Leaf):
     Parameters
     ----------
     order
-        How many features interact; with as many as there are features it is `Spline`.
+        How many features interact, at most 10,000; with as many as there are features it is `Spline`.
     two_sided
         As in `Spline`.
 
@@ -108,7 +110,7 @@ class AnovaSpline(Leaf):
     two_sided: bool = False
 
     def __post_init__(self) -> None:
-        self._check("order", checks.whole, int)
+        self._check("order", checks.whole, int, high=LARGEST_SETTING)
         self._check("two_sided", checks.boolean, bool)
 
     @property
