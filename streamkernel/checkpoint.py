@@ -1,13 +1,14 @@
 """Models as bytes: versioned, checksummed, without pickle.
 
-Layout: magic, format version, digest of all that follows; then the length of a JSON header, the header, and the raw
-arrays that it refers to. The header is a tree of plain values; kernels stand in it as the expression that
+Layout: magic, format version, digest of the version and all that follows; then the length of a JSON header, the header,
+and the raw arrays that it refers to. The header is a tree of plain values; kernels stand in it as the expression that
 `kernels.parse` reads, models as the name of their class, its parameters and its state. Nothing in it is executed.
 """
 
 from __future__ import annotations
 
 import abc
+import functools
 import hashlib
 import importlib
 import json
@@ -25,7 +26,7 @@ from .checks import constructor_arguments
 from .deprecation import renamed_parameters
 
 MAGIC = b"SKM\x00"
-VERSION = 2
+VERSION = 3
 OLDEST_VERSION = 1  # still read
 _PREFIX = struct.Struct("<4sH16s")
 _LENGTH = struct.Struct("<Q")
@@ -120,13 +121,14 @@ def loads(data: bytes, functions: Functions | None = None) -> Any:
             f"the checkpoint has format version {version}; this release reads {OLDEST_VERSION} to {VERSION}: "
             "restore it with the release that wrote it"
         )
-    body = data[_PREFIX.size :]
-    if _digest(body) != digest:
+    body = memoryview(data)[_PREFIX.size :]
+    if _digest(body, version) != digest:
         raise CheckpointError("the checkpoint is damaged: its checksum does not match (truncated or altered)")
     try:
-        length = _LENGTH.unpack_from(body)[0]
-        header = json.loads(body[_LENGTH.size : _LENGTH.size + length])
-        return _decode(header, memoryview(body)[_LENGTH.size + length :], functions or {})
+        end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
+        text = bytes(body[_LENGTH.size : end])
+        header = _header(text) if len(text) <= LONGEST_KEPT_HEADER else json.loads(text)
+        return _decode(header, body[end:], functions or {})
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
         raise CheckpointError(f"cannot restore the checkpoint: {error}") from error
 
@@ -219,12 +221,18 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 _to_json = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+# Models of one kind and size have equal headers: what was read is kept, and nobody changes it.
+KEPT_HEADERS, LONGEST_KEPT_HEADER = 256, 4096
+_header = functools.lru_cache(KEPT_HEADERS)(json.loads)
+# Types of the tree that are more than a value.
+_BRANCHES = frozenset({dict, list})
 # Types whose values stand in the header as they are; a float does too where it is finite.
 _AS_THEY_ARE = frozenset({type(None), bool, int, str})
 
 
-def _digest(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=16).digest()
+def _digest(body: bytes | memoryview, version: int = VERSION) -> bytes:
+    """The checksum; since version 3 it tells one version from another."""
+    return hashlib.blake2b(body, digest_size=16, person=b"" if version < 3 else b"%d" % version).digest()
 
 
 class _Arrays(list[bytes]):
@@ -239,37 +247,55 @@ def _encode(value: Any, arrays: _Arrays) -> Any:
     kind = type(value)
     if kind in _AS_THEY_ARE or (kind is float and math.isfinite(value)):  # most are
         return value
-    if value is None or isinstance(value, bool | int | str):
+    if kind is dict:
+        return {
+            "items": [
+                [k if type(k) is str else _encode(k, arrays), v if type(v) in _AS_THEY_ARE else _encode(v, arrays)]
+                for k, v in value.items()
+            ]
+        }
+    if isinstance(value, np.ndarray):
+        code = _array_code(value.dtype)
+        offset = arrays.length
+        arrays.append(value.astype(code, copy=False).tobytes())
+        arrays.length += value.nbytes
+        return {"array": [code, [*value.shape], offset]}
+    if isinstance(value, tuple):
+        return {"tuple": [item if type(item) in _AS_THEY_ARE else _encode(item, arrays) for item in value]}
+    if isinstance(value, list):
+        return [item if type(item) in _AS_THEY_ARE else _encode(item, arrays) for item in value]
+    if isinstance(value, kernels.Kernel):
+        return {"kernel": kernels.text(value, arrays.functions)}
+    if isinstance(value, Checkpointed):
+        parts = [_encode(value._parameters(), arrays), _encode(value._get_state(), arrays)]
+        return {"model": [type(value).__name__, *parts]}
+    return _encode_rare(value, arrays)
+
+
+def _encode_rare(value: Any, arrays: _Arrays) -> Any:
+    if isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, np.generic):
         return _encode(value.item(), arrays)
-    if isinstance(value, np.ndarray):
-        code = value.dtype.newbyteorder("<").str
-        if code not in _ARRAY_TYPES:
-            raise TypeError(f"cannot write an array of {value.dtype} to a checkpoint")
-        offset = arrays.length
-        arrays.append(value.astype(code, copy=False).tobytes())
-        arrays.length += value.nbytes
-        return {"array": [code, list(value.shape), offset]}
-    if isinstance(value, kernels.Kernel):
-        return {"kernel": kernels.text(value, arrays.functions)}
-    if isinstance(value, list):
-        return [_encode(item, arrays) for item in value]
-    if isinstance(value, tuple):
-        return {"tuple": [_encode(item, arrays) for item in value]}
     if isinstance(value, Mapping):
-        return {"items": [[_encode(k, arrays), _encode(v, arrays)] for k, v in value.items()]}
-    if isinstance(value, Checkpointed):
-        parts = [_encode(value._parameters(), arrays), _encode(value._get_state(), arrays)]
-        return {"model": [type(value).__name__, *parts]}
+        return _encode(dict(value), arrays)
     if (described := rivers.describe(value)) is not None:
         return {"river": [_encode(part, arrays) for part in described]}
     raise TypeError(
         f"cannot write {value!r} ({type(value).__name__}) to a checkpoint: it holds models of this library and river's "
         f"{', '.join(rivers.known())}; pickle a pipeline of others"
     )
+
+
+@functools.cache
+def _array_code(dtype: np.dtype[Any]) -> str:
+    """How an array of this type stands in a checkpoint."""
+    code: str = dtype.newbyteorder("<").str
+    if code not in _ARRAY_TYPES:
+        raise TypeError(f"cannot write an array of {dtype} to a checkpoint")
+    return code
 
 
 def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
@@ -279,32 +305,39 @@ def _decode(value: Any, arrays: memoryview, functions: Functions) -> Any:
     if kind is not dict:
         return value
     ((tag, content),) = value.items()
-    if tag == "float":
-        return float(content)
-    if tag == "kernel":
-        return kernels.parse(content, functions)
-    if tag == "array":
-        kind, shape, offset = content
-        count = math.prod(shape)
-        return np.frombuffer(arrays, dtype=kind, count=count, offset=offset).reshape(shape).copy()
-    if tag == "tuple":
-        return tuple(_decode(item, arrays, functions) for item in content)
     if tag == "items":
         return {
             k if type(k) is str else _decode(k, arrays, functions): (
-                _decode(v, arrays, functions) if isinstance(v, dict | list) else v
+                _decode(v, arrays, functions) if type(v) in _BRANCHES else v
             )
             for k, v in content
         }
+    if tag == "array":
+        kind, shape, offset = content
+        array = np.frombuffer(arrays, kind, math.prod(shape), offset)
+        return (array if len(shape) == 1 else array.reshape(shape)).copy()
+    if tag == "kernel":
+        return kernels.parse(content, functions)
+    if tag == "tuple":
+        return tuple([_decode(item, arrays, functions) if type(item) in _BRANCHES else item for item in content])
+    if tag == "float":
+        return float(content)
     if tag == "river":
         return rivers.restore(*(_decode(part, arrays, functions) for part in content))
     name, parameters, state = content
-    package: Any = sys.modules[__package__]
-    if name not in Checkpointed._registry and name in package._STORED:  # it lists the modules of its classes
-        importlib.import_module(f".{package._STORED[name]}", __package__)
-    if name not in Checkpointed._registry:
-        raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
-    kind = Checkpointed._registry[name]
+    kind = _class(name)
     model = kind(**renamed_parameters(kind, _decode(parameters, arrays, functions)))
     model._set_state(_decode(state, arrays, functions))
     return model
+
+
+def _class(name: str) -> type[Checkpointed]:
+    """The class of a stored model."""
+    known = Checkpointed._registry
+    if name not in known:
+        package: Any = sys.modules[__package__]
+        if name in package._STORED:  # it lists the modules of its classes
+            importlib.import_module(f".{package._STORED[name]}", __package__)
+    if name not in known:
+        raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
+    return known[name]

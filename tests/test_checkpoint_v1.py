@@ -16,7 +16,7 @@ import struct
 from typing import Any
 
 import pytest
-from continuation import CONTINUATIONS, FUNCTIONS, Parts, rounding
+from continuation import CONTINUATIONS, FUNCTIONS, Parts, plain, rounding
 
 from streamkernel import checkpoint
 
@@ -26,8 +26,11 @@ CASES: dict[str, Any] = EXPECTED["cases"]
 PARTS = [(name, part) for name, case in CASES.items() for part in case["parts"]]
 TOLERANCE = 1e-12
 # Where that release was wrong, this one goes on as it should, from the sample on at which it mattered: the variance of
-# the noise of a point that joins; weights when the range of the targets grows.
-MENDED = {"heteroscedastic-walk": 2, "mixture-aggregating": 2}
+# the noise of a point that joins; weights when the range of the targets grows. An automatic model chooses its kernel
+# by other rules, from the first choice after it was written on.
+MENDED = {"heteroscedastic-walk": 2, "mixture-aggregating": 2, "auto": 5, "auto-start": 2}
+# That release had a session's prediction p from the error, as y − (y − p), where the learner predicts the mean itself.
+FROM_ERRORS = {"session", "session-unscaled"}
 
 
 def restored(name: str) -> Any:
@@ -93,7 +96,11 @@ def test_continues_as_the_release_that_wrote_it(name: str, part: str) -> None:
     for i, (row, expected) in enumerate(zip(got, want, strict=False)):
         assert len(row) == len(expected), f"{case['class']} ({name}), {part} {i}"
         for value, number in zip(row, expected, strict=True):
-            assert agree(value, number, name), f"{case['class']} ({name}), {part} {i}: {value!r}, and before {number!r}"
+            same = agree(value, number, name)
+            if name in FROM_ERRORS and not same:
+                y = plain(case["learned"] + i)[1]
+                same = agree(y - (y - value), number, name)
+            assert same, f"{case['class']} ({name}), {part} {i}: {value!r}, and before {number!r}"
 
 
 @pytest.mark.parametrize("name", CASES)

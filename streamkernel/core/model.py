@@ -43,9 +43,9 @@ class Model(Views):
     similarities: Vector
     """k(xⱼ, xⱼ)."""
     noise_sums: Vector
-    """As `noise_sum`, of every target by itself."""
+    """As `noise_sum`, of every target by itself; where there is one alone, not kept."""
     squares: Vector
-    """As `target_squares`, of every target by itself."""
+    """As `target_squares`, likewise."""
 
     # Workspace.
     projection: Vector

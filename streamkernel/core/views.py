@@ -19,6 +19,8 @@ In Python, and so in every jitted function under `NUMBA_DISABLE_JIT=1`, the same
 from __future__ import annotations
 
 import ctypes
+import dataclasses
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -46,6 +48,20 @@ from .types import Table
 # An annotation's numpy type, and for arrays how many dimensions they have.
 NUMBERS = {"float": np.float64, "int": np.int64}
 ARRAYS = {"Vector": (np.float64, 1), "Matrix": (np.float64, 2), "Program": (np.int64, 2)}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the arrays of a value lie: most of them in one piece of memory, which every value has for itself."""
+
+    parts: dict[str, tuple[int, int, tuple[int, ...]]]
+    """The first element, the one behind the last, and the shape of each array in the memory."""
+    others: dict[str, NDArray[Any]]
+    """Arrays that lie elsewhere, and that all values with this layout have in common."""
+    table: Table
+    """What the table of a value would be if its memory began at zero."""
+    inside: Table
+    """1 where an entry of the table is the address of a part of the memory, 0 elsewhere."""
 
 
 class Views:
@@ -88,21 +104,69 @@ class Views:
         self._hold(table, _borrowed(entries[0], (len(self.number_fields),), np.int64), arrays)
 
     @classmethod
-    def build(cls, numbers: NDArray[np.int64], places: Mapping[str, int] | None = None, **arrays: NDArray[Any]) -> Self:
+    def build(cls, numbers: NDArray[np.int64], **arrays: NDArray[Any]) -> Self:
         """A value that owns its arrays and its table.
 
-        Requires: C-contiguous arrays of the declared types, and as many cells of numbers as there are; `places` are the
-        addresses of some of them, where these are known.
+        Requires: C-contiguous arrays of the declared types, and as many cells of numbers as there are.
         """
-        entries, known = [address(numbers)], places or {}
-        for name, (_, dtype, dimensions) in cls.array_fields.items():
-            array = arrays[name]
-            if array.dtype != dtype or array.ndim != dimensions or not array.flags.c_contiguous:
-                raise TypeError(f"{cls.__name__}.{name} must be a contiguous {dimensions}-d array of {dtype.__name__}")
-            entries += [known.get(name) or address(array), *array.shape]
+        entries = [address(numbers)]
+        for name in cls.array_fields:
+            entries += cls._entries(name, arrays[name])
         views = cls.__new__(cls)
         views._hold(np.array(entries, dtype=np.int64), numbers, arrays)
         return views
+
+    @classmethod
+    def _entries(cls, name: str, array: NDArray[Any]) -> tuple[int, ...]:
+        """What the table says of an array."""
+        _, dtype, dimensions = cls.array_fields[name]
+        if array.dtype != dtype or array.ndim != dimensions or not array.flags.c_contiguous:
+            raise TypeError(f"{cls.__name__}.{name} must be a contiguous {dimensions}-d array of {dtype.__name__}")
+        return address(array), *array.shape
+
+    @classmethod
+    def layout(cls, places: Mapping[str, tuple[int, tuple[int, ...]]], **others: NDArray[Any]) -> Layout:
+        """A layout for `carve`: the place and the shape of each array of float64 in a piece of memory, and the others.
+
+        Requires: contiguous arrays of the declared types, one for each field.
+        """
+        parts, table, inside = {}, [0], [0]
+        for name, (_, _, dimensions) in cls.array_fields.items():
+            if name in others:
+                table += cls._entries(name, others[name])
+                inside += [0] * (1 + dimensions)
+                continue
+            start, shape = places[name]
+            length = math.prod(shape)
+            start = start if length else 0  # numpy lets an empty part point to the beginning
+            parts[name] = start, start + length, shape
+            table += (np.dtype(np.float64).itemsize * start, *shape)
+            inside += (1, *[0] * dimensions)
+        return Layout(parts, others, np.array(table, dtype=np.int64), np.array(inside, dtype=np.int64))
+
+    @classmethod
+    def carve(cls, numbers: NDArray[np.int64], memory: NDArray[np.float64], first: int, layout: Layout) -> Self:
+        """A value whose arrays are parts of one piece of memory; each is made when Python first asks for it.
+
+        Requires: `first` is the memory's address.
+        """
+        table = layout.inside * first
+        table += layout.table
+        table[0] = address(numbers)
+        views = cls.__new__(cls)
+        views._hold(table, numbers, layout.others)
+        vars(views).update(_memory=memory, _parts=layout.parts)
+        return views
+
+    def __getattr__(self, name: str) -> Any:
+        """Cut an array out of the memory: it was not asked for before."""
+        own = vars(self)
+        if name not in own.get("_parts", ()):
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+        start, stop, shape = own["_parts"][name]
+        array = own["_memory"][start:stop]
+        own[name] = array = array if len(shape) == 1 else array.reshape(shape)
+        return array
 
     def _hold(self, table: Table, numbers: NDArray[np.int64], arrays: dict[str, NDArray[Any]]) -> None:
         cells = numbers.data.cast("B")

@@ -106,12 +106,10 @@ def forget(model: Model) -> None:
 @inline
 def observe_noise(model: Model, spread: float) -> None:
     """Take the errors, one step ahead and of relative variance `spread`, into the estimate of the noise variance."""
-    errors, sums, squares = model.errors, model.noise_sums, 0.0
+    errors, squares = model.errors, 0.0
     keep = model.forgetting * (1.0 - 1.0 / NOISE_MEMORY)
     for output in range(len(errors)):
-        square = errors[output] * errors[output]
-        sums[output] = keep * sums[output] + square / spread
-        squares += square
+        squares += errors[output] * errors[output]
     model.noise_sum = keep * model.noise_sum + squares / (spread * len(errors))
     model.noise_weight = keep * model.noise_weight + 1.0
 

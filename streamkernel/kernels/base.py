@@ -40,8 +40,9 @@ class Kernel(base.Base, abc.ABC):
     """
 
     __array_ufunc__ = None  # an array times a kernel is a mistake, not an array of kernels
-    # The latest programs, (features, program) each. A slot is no part of what river clones or dataclasses compare.
-    __slots__ = ("_programs",)
+    # The latest programs, (features, program) each, and the text of a kernel without functions, once it was asked for.
+    # A slot is no part of what river clones or dataclasses compare.
+    __slots__ = ("_programs", "_text")
 
     @abc.abstractmethod
     def _assemble(self, into: Assembler) -> None:

@@ -74,14 +74,21 @@ def text(kernel: Kernel, functions: dict[str, Function] | None = None) -> str:
     "RBF({'a': 1.0}) + Constant(1.0)"
 
     """
+    kept: str | None = getattr(kernel, "_text", None)
+    if kept is not None:
+        return kept
     known = {} if functions is None else functions
-    for leaf in kernel.leaves():
-        if isinstance(leaf, Custom) and known.setdefault(leaf.name, leaf.function) is not leaf.function:
+    custom = [leaf for leaf in kernel.leaves() if isinstance(leaf, Custom)]
+    for leaf in custom:
+        if known.setdefault(leaf.name, leaf.function) is not leaf.function:
             raise TypeError(f"two functions of Custom kernels have the name {leaf.name!r}: give them different names")
     try:
-        return _text(kernel)
+        written = _text(kernel)
     except RecursionError:
         raise TypeError("a kernel is nested too deeply to be written") from None
+    if not custom:
+        object.__setattr__(kernel, "_text", written)
+    return written
 
 
 @functools.lru_cache(maxsize=KEPT_TEXTS)

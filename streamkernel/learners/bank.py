@@ -151,6 +151,16 @@ class Bank:
 
     def moments_of_rows(self, rows: Matrix) -> tuple[Matrix, Matrix]:
         """The means and variances that the experts predict: one row a sample, one column an expert."""
+        means, (residuals, unlearned, sums, weights) = self._predicted(rows)
+        noise = sums / weights
+        return means[:, :, 0], noise * (1.0 + unlearned) + noise / self._ridges * residuals
+
+    def means_of_rows(self, rows: Matrix) -> Vector:
+        """The means of all targets that the experts predict: by sample, expert and target."""
+        return self._predicted(rows)[0]
+
+    def _predicted(self, rows: Matrix) -> tuple[Vector, Vector]:
+        """By sample and expert: the means of all targets, and what the core reports of each."""
         with self._reading:
             self._arrange()
             count = len(rows) * len(self.experts)
@@ -161,12 +171,8 @@ class Bank:
                 f"the experts' kernels give no finite similarity at {rows[good].tolist()!r}: rescale the features"
             )
         shape = len(rows), len(self.experts)
-        means, terms = means[:, 0].reshape(shape), reports.T.reshape(following.REPORTS, *shape)
-        if not self._is_ordered:
-            means, terms = means[:, self._place], terms[:, :, self._place]
-        residuals, unlearned, sums, weights = terms
-        noise = sums / weights
-        return means, noise * (1.0 + unlearned) + noise / self._ridges * residuals
+        found, terms = means.reshape(*shape, -1), reports.T.reshape(following.REPORTS, *shape)
+        return (found, terms) if self._is_ordered else (found[:, self._place], terms[:, :, self._place])
 
     def adopt(self, names: tuple[Feature, ...]) -> None:
         """Let experts that have learned nothing yet know the features of rows."""
@@ -174,12 +180,19 @@ class Bank:
             expert.recursion.adopt(names)
         self.regroup()
 
-    def learn_row(self, row: Vector, y: float, w: float) -> bool:
-        """Let every expert learn a sample; whether a point has left. Requires: as `learn`, and `names`."""
-        return self._learn_given(row[None], np.array([[1.0 / w, y]]))
+    def add_outputs(self, count: int) -> None:
+        """Let every expert learn so many more targets, which were zero in every sample so far."""
+        if count:
+            for expert in self.experts:
+                expert.recursion.add_output(count)
+            self.regroup()
 
-    def learn_rows(self, rows: Matrix, targets: Vector, weights: Vector) -> bool:
-        """Let every expert learn samples in order; whether a point has left. Requires: as `learn_row`."""
+    def learn_row(self, row: Vector, y: float | Vector, w: float) -> bool:
+        """Let every expert learn a sample; whether a point has left. Requires: as `learn`, and `names`."""
+        return self._learn_given(row[None], np.append(1.0 / w, y)[None])
+
+    def learn_rows(self, rows: Matrix, targets: Matrix, weights: Vector) -> bool:
+        """Let every expert learn samples, a row of targets each; whether a point has left. Requires: as `learn_row`."""
         return self._learn_given(rows, np.column_stack([1.0 / weights, targets]))
 
     def _learn_given(self, rows: Matrix, given: Matrix) -> bool:

@@ -219,6 +219,8 @@ class MultiTargetKRLS(base.MultiTargetRegressor, Checkpointed):
 
     def _noise_variances(self) -> Vector:
         model = self._model.model
+        if self._model.outputs == 1:
+            return np.array([self._model.noise_variance])
         if model.noise_weight > 0.0:
             return model.noise_sums / model.noise_weight
         return model.squares.copy()

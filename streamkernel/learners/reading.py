@@ -52,6 +52,7 @@ def _single(name: Feature, x: Mapping[Feature, Any]) -> tuple[Any, ...]:
     return (x[name],)
 
 
+@functools.cache
 def packer(count: int) -> Callable[..., None]:
     """A fast function that writes `count` numbers into a buffer: `pack(buffer, offset, *numbers)`."""
     return struct.Struct(f"={count}d").pack_into
@@ -107,6 +108,19 @@ def check_label(value: Any) -> None:
         is_missing = True
     if is_missing:
         raise ValueError(f"label y is {value!r}: a sample without a class cannot be learned, leave it out")
+
+
+def labels(values: Any, length: int) -> list[Any]:
+    """One class for each of `length` samples, as Python values, or an error."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"y must hold one label per row of X ({length}), got {values!r}")
+    found = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    if len(found) != length:
+        raise ValueError(f"y must hold one label per row of X ({length}), got {len(found)}")
+    found = [value.item() if isinstance(value, np.generic) else value for value in found]
+    for value in found:
+        check_label(value)
+    return found
 
 
 def check_targets(values: Matrix) -> None:

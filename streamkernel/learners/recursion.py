@@ -66,16 +66,31 @@ class Recursion:
         self.kernel, self.constant, self.form = kernel, constant, form
         self.reading = threading.RLock()
         self.names: tuple[Feature, ...] = ()
-        self._numbers = Model.new_numbers()
-        self._use(*self._allocated((), storage.FIRST_CAPACITY, outputs), ())
-        model = self.model
-        model.threshold, model.ridge, model.forgetting = threshold, ridge, forgetting
-        model.forget = RULES.index(forget)
-        model.max_size = NO_LIMIT if max_size is None else max_size
-        model.pending_scale = model.noise_scale = 1.0
-        form.configure(model)
+        limit = NO_LIMIT if max_size is None else max_size
+        self._settings = threshold, ridge, forgetting, RULES.index(forget), limit, outputs
 
     # The arrays ------------------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the arrays when they are first needed: a model that is restored brings its own."""
+        if name not in _WITH_ARRAYS or "_settings" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        with self.reading:
+            if "_table" not in vars(self):
+                self._begin(*self._settings)
+        return getattr(self, name)
+
+    def _begin(
+        self, threshold: float, ridge: float, forgetting: float, forget: int, max_size: int, outputs: int
+    ) -> None:
+        """Make arrays for a model that has learned nothing."""
+        self._numbers = Model.new_numbers()
+        model, compiled = self._allocated((), storage.FIRST_CAPACITY, outputs)
+        model.threshold, model.ridge, model.forgetting = threshold, ridge, forgetting
+        model.forget, model.max_size = forget, max_size
+        model.pending_scale = model.noise_scale = 1.0
+        self.form.configure(model)
+        self._use(model, compiled, ())
 
     def _allocated(self, names: tuple[Feature, ...], capacity: int, outputs: int) -> tuple[Model, Compiled]:
         compiled = self.effective_kernel(len(names)).compile(names)
@@ -83,10 +98,10 @@ class Recursion:
 
     def _use(self, model: Model, compiled: Compiled, names: tuple[Feature, ...]) -> None:
         """Work on this model from now on: the one place where it is exchanged."""
-        self.model, self.names, self._compiled, self._table = model, names, compiled, model.table
+        self.names, self._compiled, self.wider = names, compiled, {}
         self._learn_one = self.form.core.learn_one
         self._intake = Intake(model, names, self.effective_kernel(), compiled)
-        self.wider = {}
+        self.model, self._table = model, model.table
 
     def _rearrange(self, names: tuple[Feature, ...], capacity: int, outputs: int) -> None:
         """Lay out all arrays anew for these features, this capacity and so many targets, keeping what they hold."""
@@ -115,9 +130,12 @@ class Recursion:
         self._rearrange(self.names, capacity, self.outputs)
         storage.keep_sample(before, self.model, len(self._compiled.custom))
 
-    def add_output(self) -> None:
-        """One more target, which was zero in every sample so far: its weights are zero."""
-        self._rearrange(self.names, self.capacity, self.outputs + 1)
+    def add_output(self, count: int = 1) -> None:
+        """One more target, or several, which were zero in every sample so far: their weights are zero."""
+        model = self.model
+        if self.outputs == 1:  # which has kept nothing for itself that all had
+            model.noise_sums[0], model.squares[0] = model.noise_sum, model.target_squares
+        self._rearrange(self.names, self.capacity, self.outputs + count)
 
     def share(self, leader: Model) -> None:
         """Use another model's points and factor from now on. Requires: the same dictionary."""
@@ -429,16 +447,17 @@ class Recursion:
     # Copies ----------------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        own = {name: getattr(self, name) for name in ("kernel", "constant", "names", "capacity")}
-        return {"form": self.form.name, **own, **state.describe(self.model)}
+        own = {"kernel": self.kernel, "constant": self.constant, "names": self.names, "capacity": self.capacity}
+        return {"form": self.form.name, **own, **state.describe(self.model, self.form)}
 
     def __setstate__(self, given: dict[str, Any]) -> None:
         stored = state.upgraded(given)
-        form = state.form_of(stored)
-        state.check(stored, form)
-        self.kernel, self.constant, self.form = stored["kernel"], stored["constant"], form
+        self.form, sections = state.checked(stored)
+        self.kernel, self.constant = stored["kernel"], stored["constant"]
         self.reading = threading.RLock()
-        self._numbers = Model.new_numbers()
-        outputs = len(stored["weights"]) - form.has_noise
-        model, compiled = self._allocated(stored["names"], stored["capacity"], outputs)
-        self._use(state.restored(stored, model), compiled, stored["names"])
+        self._numbers = stored["numbers"].copy()
+        model, compiled = self._allocated(stored["names"], stored["capacity"], stored["outputs"])
+        self._use(state.fill(model, stored, sections), compiled, stored["names"])
+
+
+_WITH_ARRAYS = frozenset({"model", "wider", "_compiled", "_intake", "_learn_one", "_numbers", "_table"})

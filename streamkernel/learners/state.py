@@ -1,25 +1,33 @@
 """A model's state as plain values, for copies and checkpoints, and the states of older releases.
 
-Numbers are stored by name: one that a later release adds starts from what it is in a new model. Version 1 stored them
-as an array in a fixed order, and the vectors as the rows of one matrix.
+All numbers are one array of cells beside the names of the fields, so one that a later release adds starts from zero;
+all arrays are one, in the order of `_sections`. Version 2 stored every number and every array by its name, version 1
+the numbers as an array in a fixed order and the vectors as the rows of one matrix.
 """
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.forgetting import RULES
 from ..core.model import NO_LIMIT, Model
 from ..core.simd import LANES
 from ..core.triangular import PANEL
-from ..core.types import Matrix
 from .forms import Dictionary, Exact, Form, InputNoise
-from .storage import STATE_MATRICES, STATE_VECTORS, TARGET_VECTORS, TRACKED_VECTORS, used_length, with_blocks
+from .storage import STATE_VECTORS, TARGET_VECTORS, TRACKED_VECTORS, used_length, with_blocks
 
 REPORTS = ("relative_variance",)  # of the last call, no state
 MOST_POINTS = 2**31
+KEPT_SECTIONS = 256
+_FIELDS = " ".join(Model.number_fields)
+_CELLS = {name: cell for name, (cell, _) in Model.number_fields.items()}
+_FORMS: dict[str, type[Form]] = {form.name: form for form in (Dictionary, Exact, InputNoise)}
 
 _VERSION_1_NUMBERS = [
     "threshold",
@@ -49,36 +57,106 @@ _VERSION_1_NUMBERS = [
 _VERSION_1_VECTORS = ("reciprocals", "pending", "coefficient_variances", "similarities", "noise_pending")
 
 
-def describe(model: Model) -> dict[str, Any]:
-    """The arrays and numbers of a model, as far as they are in use."""
-    size, used = model.size, used_length(model.size)
-    numbers = {name: value for name, value in model.numbers.items() if name not in REPORTS}
-    return {
-        "numbers": numbers | {"forget": RULES[model.forget]},
-        "points": model.points[:, :size].copy(),
-        "weights": model.weights[:, :size].copy(),
-        **{name: getattr(model, name).copy() for name in TARGET_VECTORS},
-        **{name: getattr(model, name)[:size].copy() for name in STATE_VECTORS if name not in TRACKED_VECTORS},
-        **{name: getattr(model, name)[:used].copy() for name in STATE_MATRICES},
-    } | (_tracked(model, size) if model.tracked else {})
+@functools.lru_cache(KEPT_SECTIONS)
+def _sections(
+    name: str, features: int, outputs: int, size: int, collected: int | None
+) -> tuple[tuple[str, int, int, tuple[int, ...]], ...]:
+    """The arrays of a model as far as they are in use: of each the name, where it begins and ends in one, its shape.
+
+    `name` is that of the form; `collected` is how many updates of the variances wait, None where these are not tracked.
+    """
+    form = _FORMS[name]
+    vectors = [name for name in STATE_VECTORS if name not in TRACKED_VECTORS or collected is not None]
+    used = used_length(size)
+    shapes: dict[str, tuple[int, ...]] = {
+        "points": (features, size),
+        "weights": (outputs + form.has_noise, size),
+        **dict.fromkeys(TARGET_VECTORS, (outputs,)),
+        **{name: (size,) for name in vectors if form.has_noise or name != "noise_pending"},
+        "factor": (used,),
+        **({"covariance": (used,)} if form.has_covariance else {}),
+        **({"noise_covariance": (used,)} if form.has_noise else {}),
+        "rows": (collected or 0, size),
+    }
+    found, end = [], 0
+    for name, shape in shapes.items():
+        if length := math.prod(shape):
+            found.append((name, end, end + length, shape))
+            end += length
+    return tuple(found)
 
 
-def _tracked(model: Model, size: int) -> dict[str, Any]:
-    """What a full dictionary knows of the variances of its coefficients."""
-    vectors = {name: getattr(model, name)[:size].copy() for name in TRACKED_VECTORS}
-    return {**vectors, "updates": model.rows[: model.collected, :size].copy()}
-
-
-def _untracked(size: int) -> dict[str, Any]:
-    """The same where nothing is known."""
-    return {**dict.fromkeys(TRACKED_VECTORS, np.zeros(size)), "updates": None}
+def describe(model: Model, form: Form) -> dict[str, Any]:
+    """The numbers and arrays of a model, as far as they are in use."""
+    outputs, collected = len(model.errors), model.collected if model.tracked else None
+    sections = _sections(form.name, len(model.points), outputs, model.size, collected)
+    used = np.empty(sections[-1][2] if sections else 0)
+    for name, start, stop, shape in sections:
+        array = getattr(model, name)
+        if len(shape) == 1:
+            used[start:stop] = array[: shape[0]]
+        else:
+            used[start:stop].reshape(shape)[:] = array[: shape[0], : shape[1]]
+    numbers = model.cells.copy()
+    for name in REPORTS:
+        numbers[_CELLS[name]] = 0
+    return {"outputs": outputs, "fields": _FIELDS, "numbers": numbers, "arrays": used}
 
 
 def upgraded(state: dict[str, Any]) -> dict[str, Any]:
     """A state in today's form, whichever release wrote it."""
-    if "scalars" not in state:
-        missing = _no_target_vectors(state["weights"], state["form"] == InputNoise.name)
-        return {**missing, **_untracked(len(state["similarities"])), **state}
+    if "scalars" in state:
+        state = _of_version_2(state)
+    if "arrays" not in state:
+        return _of_version_3(state)
+    if state["fields"] == _FIELDS:
+        return state
+    fields, numbers = state["fields"].split(), state["numbers"]
+    if unknown := set(fields) - set(Model.number_fields):
+        raise ValueError(f"the state has numbers that are not those of this release: {', '.join(sorted(unknown))}")
+    cells = Model.new_numbers()
+    cells[[_CELLS[name] for name in fields]] = numbers
+    return state | {"fields": _FIELDS, "numbers": cells}
+
+
+def _of_version_3(state: dict[str, Any]) -> dict[str, Any]:
+    """A state of version 2, by names, as today's."""
+    numbers, form, outputs = dict(state["numbers"]), _FORMS[state["form"]], len(state["weights"])
+    outputs -= form.has_noise
+    numbers["forget"] = RULES.index(numbers["forget"])
+    size, updates = numbers["size"], state.get("updates")
+    if not isinstance(size, int) or not 0 <= size < MOST_POINTS:
+        raise ValueError(f"the state's size is {size!r}")
+    if bool(numbers.get("tracked", 0)) != (updates is not None):
+        raise ValueError(f"the state has updates of the variances of {numbers.get('tracked', 0)} points: {updates!r}")
+    given = {name: np.zeros(outputs) for name in TARGET_VECTORS} | state | {"rows": updates}
+    collected = None if updates is None else len(updates)
+    arrays = []
+    for name, _, _, shape in _sections(form.name, len(state["names"]), outputs, size, collected):
+        if given[name].shape != shape or given[name].dtype != np.float64:
+            raise ValueError(f"{name} has shape {given[name].shape} where the rest of the state has {shape}")
+        arrays.append(given[name].ravel())
+    own = {name: state[name] for name in ("form", "kernel", "constant", "names", "capacity")}
+    return own | {
+        "outputs": outputs,
+        "fields": _FIELDS,
+        "numbers": _cells(numbers),
+        "arrays": np.concatenate([np.zeros(0), *arrays]),
+    }
+
+
+def _cells(numbers: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Numbers by name as the cells of a model."""
+    cells = Model.new_numbers()
+    floats, integers = cells.data.cast("B").cast("d"), cells.data.cast("B").cast("q")
+    for name, value in numbers.items():
+        cell, kind = Model.number_fields[name]
+        (floats if kind is np.float64 else integers)[cell] = value
+    return cells
+
+
+def _of_version_2(state: dict[str, Any]) -> dict[str, Any]:
+    """A state of version 1 as one of version 2."""
     scalars, vectors = state["scalars"], state["vectors"]
     if scalars.shape != (len(_VERSION_1_NUMBERS),) or len(vectors) != len(_VERSION_1_VECTORS):
         raise ValueError("the state's counters are not those of any release")
@@ -90,80 +168,57 @@ def upgraded(state: dict[str, Any]) -> dict[str, Any]:
             numbers[name] = int(numbers[name])
     form = Exact if state["keep_all"] else InputNoise if state["has_noise"] else Dictionary
     return {
+        **{name: state[name] for name in ("kernel", "constant", "names", "capacity", "points", "weights", "factor")},
         "form": form.name,
-        "kernel": state["kernel"],
-        "constant": state["constant"],
-        "names": state["names"],
-        "capacity": state["capacity"],
         "numbers": numbers,
-        "points": state["points"],
-        "weights": state["weights"],
-        **_no_target_vectors(state["weights"], form is InputNoise),
-        **_untracked(vectors.shape[1]),
         **dict(zip(_VERSION_1_VECTORS, vectors, strict=True)),
-        "factor": state["factor"],
         "covariance": state["covariance"],
         "noise_covariance": state["second"],
     }
 
 
-def _no_target_vectors(weights: Matrix, has_noise: bool) -> dict[str, Any]:
-    """What a release that knew nothing of single targets would have stored of them."""
-    return {name: np.zeros(len(weights) - has_noise) for name in TARGET_VECTORS}
+def checked(state: dict[str, Any]) -> tuple[Form, Any]:
+    """The form of a state and its sections; an error where its parts do not fit together.
+
+    The core would read beyond its arrays.
+    """
+    kind, names, capacity, outputs = _FORMS[state["form"]], state["names"], state["capacity"], state["outputs"]
+    cells, arrays = state["numbers"], state["arrays"]
+    if cells.dtype != np.int64 or cells.shape != (len(Model.number_fields),):
+        raise ValueError(f"the state's numbers have shape {cells.shape} where there are {len(Model.number_fields)}")
+    values = cells.tolist()
+    size, tracked, collected, forget, most = (values[cell] for cell in _COUNTERS)
+    if not 0 <= size < MOST_POINTS or not 0 <= forget < len(RULES) or most < 1:
+        raise ValueError(f"the state's counters are not those of this release: size {size} of {most}, forget {forget}")
+    if not 0 <= tracked <= size or not 0 <= collected < LANES or (collected and not tracked):
+        raise ValueError(f"the state's counters do not fit: {tracked} tracked, {collected} collected")
+    if type(outputs) is not int or outputs < 1 or (kind.has_noise and outputs > 1):
+        raise ValueError(f"{outputs!r} outputs do not go with the form {kind.name!r}")
+    if type(capacity) is not int or capacity % PANEL or not size < capacity:
+        raise ValueError(f"room for {capacity!r} points does not go with {size} points")
+    if type(names) is not tuple:
+        raise TypeError(f"the features must be a tuple, got {names!r}")
+    sections = _sections(kind.name, len(names), outputs, size, collected if tracked else None)
+    length = sections[-1][2] if sections else 0
+    if arrays.dtype != np.float64 or arrays.shape != (length,):
+        raise ValueError(f"the arrays have shape {arrays.shape} where the rest of the state has ({length},)")
+    if kind is InputNoise:
+        return InputNoise(*cells.view(np.float64)[_NOISE_SETTINGS].tolist()), sections
+    return kind(), sections
 
 
-def form_of(state: dict[str, Any]) -> Form:
-    """The form that a state was learned in."""
-    numbers = state["numbers"]
-    forms = (Dictionary(), Exact(), InputNoise(numbers["noise_ridge"], numbers["noise_cap"]))
-    return {form.name: form for form in forms}[state["form"]]
+_COUNTERS = [_CELLS[name] for name in ("size", "tracked", "collected", "forget", "max_size")]
+_NOISE_SETTINGS = [_CELLS[name] for name in ("noise_ridge", "noise_cap")]
 
 
-def check(state: dict[str, Any], form: Form) -> None:
-    """Raise an error where the parts of a state do not fit together; the core would read beyond its arrays."""
-    numbers, capacity = state["numbers"], state["capacity"]
-    unknown = set(numbers) - set(Model.number_fields)
-    size = numbers["size"]
-    if unknown or not isinstance(size, int) or not 0 <= size < MOST_POINTS:
-        raise ValueError(f"the state's counters are not those of this release: size {size!r}, unknown {unknown}")
-    tracked, collected = numbers.get("tracked", 0), numbers.get("collected", 0)
-    updates = np.zeros((0, size)) if state["updates"] is None else state["updates"]
-    if type(tracked) is not int or not 0 <= tracked <= size or collected != len(updates) or collected >= LANES:
-        raise ValueError(f"the state's counters do not fit: {tracked!r} tracked, {collected!r} collected")
-    if bool(tracked) != (state["updates"] is not None):
-        raise ValueError(f"the state has updates of the variances of {tracked} points: {state['updates']!r}")
-    used, outputs = used_length(size), len(state["weights"])
-    expected = {
-        "points": (len(state["names"]), size),
-        "weights": (2 if form.has_noise else outputs, size),
-        **dict.fromkeys(TARGET_VECTORS, (1 if form.has_noise else outputs,)),
-        **dict.fromkeys(STATE_VECTORS, (size,)),
-        "factor": (used,),
-        "covariance": (used if form.has_covariance else 0,),
-        "noise_covariance": (used if form.has_noise else 0,),
-    }
-    if len(updates):
-        expected["updates"] = (collected, size)
-    for name, shape in expected.items():
-        if state[name].shape != shape or state[name].dtype != np.float64:
-            raise ValueError(f"{name} has shape {state[name].shape} where the rest of the state has {shape}")
-    if outputs < 1 or capacity % PANEL or not size < capacity:
-        raise ValueError(f"{outputs} outputs and room for {capacity} points do not go with {size} points")
-
-
-def restored(state: dict[str, Any], model: Model) -> Model:
-    """A model with this state, over the arrays of one that has room for it."""
-    size, used = state["numbers"]["size"], used_length(state["numbers"]["size"])
-    for name, value in state["numbers"].items():
-        setattr(model, name, RULES.index(value) if name == "forget" else value)
-    model.points[:, :size], model.weights[:, :size] = state["points"], state["weights"]
-    for name in TARGET_VECTORS:
-        getattr(model, name)[:] = state[name]
-    for name in STATE_VECTORS:
-        getattr(model, name)[:size] = state[name]
-    for name in STATE_MATRICES:
-        getattr(model, name)[:used] = state[name]
-    if state["updates"] is not None:
+def fill(model: Model, state: dict[str, Any], sections: Any) -> Model:
+    """A model with the arrays of this state, over those of one that has room for them and its numbers."""
+    if model.tracked:
         model = with_blocks(model)
-        model.rows[: len(state["updates"]), :size] = state["updates"]
+    arrays = state["arrays"]
+    for name, start, stop, shape in sections:
+        if len(shape) == 1:
+            getattr(model, name)[: shape[0]] = arrays[start:stop]
+        else:
+            getattr(model, name)[: shape[0], : shape[1]] = arrays[start:stop].reshape(shape)
     return model

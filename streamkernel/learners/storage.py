@@ -6,6 +6,7 @@ A `Model` holds the addresses of its arrays, so arrays are never exchanged under
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from itertools import accumulate
@@ -20,11 +21,13 @@ from ..core.model import Model
 from ..core.triangular import PANEL, packed_length, row_start
 from ..core.triangular import padded as _padded
 from ..core.types import Matrix, Vector
-from ..core.views import address
+from ..core.views import Layout, address
 from ..kernels import Compiled
 from .forms import Form
 
 FIRST_CAPACITY = 2 * PANEL
+ITEM_SIZE = np.dtype(np.float64).itemsize
+KEPT_LAYOUTS = 256  # a model has one for each capacity that it had
 
 # What is kept of a model besides its numbers: one value a point, one value a target, and packed matrices.
 TRACKED_VECTORS = ("coefficient_variances", "inverse_diagonal")
@@ -37,10 +40,15 @@ _BLOCKS = ("block", "products", "rows", "innovations")
 
 def aligned(*shape: int) -> Matrix:
     """Zeros whose first element lies on a cache line, so that vector loads do not cross one."""
-    size = math.prod(shape)
+    return _aligned(math.prod(shape))[0].reshape(shape)
+
+
+def _aligned(size: int) -> tuple[Vector, int]:
+    """The same in one dimension, and its address."""
     memory = np.zeros(size + PANEL)
-    skip = (-address(memory) // memory.itemsize) % PANEL
-    return memory[skip : skip + size].reshape(shape)
+    place = address(memory)
+    skip = (-place // ITEM_SIZE) % PANEL
+    return memory[skip : skip + size], place + ITEM_SIZE * skip
 
 
 padded = plain(_padded)
@@ -72,40 +80,37 @@ def allocate(
     form: Form, compiled: Compiled, features: int, capacity: int, outputs: int, numbers: NDArray[np.int64]
 ) -> Model:
     """A model with room for `capacity` points of so many features, all zero but for its numbers."""
-    rows, means, packed = [*STATE_VECTORS, *_WORK_VECTORS], outputs + form.has_noise, packed_length(capacity)
-    # One allocation: vectors that are used together lie together, and the stack's lowest row is the column.
+    layout, length = _layout(compiled, form.has_covariance, form.has_noise, features, capacity, outputs)
+    return Model.carve(numbers, *_aligned(length), layout)
+
+
+@functools.lru_cache(KEPT_LAYOUTS)
+def _layout(
+    compiled: Compiled, has_covariance: bool, has_noise: bool, features: int, capacity: int, outputs: int
+) -> tuple[Layout, int]:
+    """Where the arrays of a model lie, and how much memory that is.
+
+    One allocation: vectors that are used together lie together, and the stack's lowest row is the column.
+    """
+    rows, means, packed = [*STATE_VECTORS, *_WORK_VECTORS], outputs + has_noise, packed_length(capacity)
     shapes = {
         **dict.fromkeys(rows, (capacity,)),
         "stack": (compiled.stack_rows, capacity),
         "points": (features, capacity),
         "factor": (packed,),
-        "covariance": (packed if form.has_covariance else 0,),
-        "noise_covariance": (packed if form.has_noise else 0,),
+        "covariance": (packed if has_covariance else 0,),
+        "noise_covariance": (packed if has_noise else 0,),
         "weights": (means, capacity),
         "means": (means,),
         **dict.fromkeys(("errors", "noise_sums", "squares"), (outputs,)),
         "inputs": (1 + outputs + features,),
     }
-    starts = dict(
-        zip(shapes, accumulate((padded(math.prod(shape)) for shape in shapes.values()), initial=0), strict=False)
-    )
-    memory = aligned(starts["inputs"] + padded(1 + outputs + features))
-    first = address(memory)
-    places = {name: first + memory.itemsize * start for name, start in starts.items() if 0 not in shapes[name]}
-    arrays = {
-        name: memory[start : start + math.prod(shapes[name])].reshape(shapes[name]) for name, start in starts.items()
-    }
-    return Model.build(
-        numbers,
-        places | {"column": places["stack"]},
-        **arrays,
-        program=compiled.program,
-        parameters=compiled.parameters,
-        column=arrays["stack"][0],
-        targets=arrays["inputs"][1 : 1 + outputs],
-        x=arrays["inputs"][1 + outputs :],
-        **_NO_BLOCKS,
-    )
+    starts = [*accumulate((padded(math.prod(shape)) for shape in shapes.values()), initial=0)]
+    places: dict[str, Any] = {name: (start, shapes[name]) for name, start in zip(shapes, starts, strict=False)}
+    first = places["inputs"][0]
+    places["column"] = places["stack"][0], (capacity,)
+    places["targets"], places["x"] = (first + 1, (outputs,)), (first + 1 + outputs, (features,))
+    return Model.layout(places, program=compiled.program, parameters=compiled.parameters, **_NO_BLOCKS), starts[-1]
 
 
 def _kernel_arrays(compiled: Compiled, stack: Matrix) -> dict[str, Any]:
