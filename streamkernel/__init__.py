@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what `__getattr__` gives, for type checkers and documentation tools
     from . import batch, checkpoint, datasets, filters, kernels, live, metrics, plotting, selection
     from .anomaly import KernelAnomalyDetector, SupervisedKernelAnomalyDetector
-    from .auto import AutoKernelRegressor
+    from .auto import AutoKernelClassifier, AutoKernelRegressor
     from .batch.pipelines import to_stream
     from .checkpoint import load, save
     from .conformal import AdaptiveConformal
@@ -31,6 +31,7 @@ _HOMES = {
     "save": "checkpoint",
     "run": "running",
     "AdaptiveConformal": "conformal",
+    "AutoKernelClassifier": "auto",
     "AutoKernelForecaster": "forecasting",
     "AutoKernelRegressor": "auto",
     "KernelAnomalyDetector": "anomaly",
@@ -54,6 +55,7 @@ __all__ = [
     "KRLS",
     "KRR",
     "AdaptiveConformal",
+    "AutoKernelClassifier",
     "AutoKernelForecaster",
     "AutoKernelRegressor",
     "HeteroscedasticKRLS",

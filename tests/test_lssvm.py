@@ -1,4 +1,4 @@
-"""The streaming LS-SVM classifier: against a dense solve, classes that emerge, calibration, river's checks."""
+"""The streaming LS-SVM classifier: against a dense solve, classes that emerge, river's checks."""
 
 from __future__ import annotations
 
@@ -54,21 +54,6 @@ def test_classes_that_emerge_late_are_learned_as_if_they_had_been_known():
     for x in X[:20].tolist():
         a, b = (m.decision_function_one(dict(enumerate(x))) for m in (model, other))
         assert all(a[name] == pytest.approx(b[name], abs=1e-7) for name in a)
-
-
-def test_probabilities_are_calibrated():
-    X, labels = blobs(4000, seed=3)
-    model = LSSVMClassifier(RBF(1.0), threshold=1e-2, ridge=1.0)
-    counts = np.zeros((5, 3))
-    for t, (x, label) in enumerate(zip(X.tolist(), labels, strict=True)):
-        if t >= 1000:
-            shares = model.predict_proba_one(dict(enumerate(x)))
-            best = max(shares, key=shares.get)
-            counts[min(int(shares[best] * 5), 4)] += [1.0, shares[best], label == best]
-        model.learn_one(dict(enumerate(x)), label)
-    for number, said, right in counts:
-        if number > 200:
-            assert right / number == pytest.approx(said / number, abs=0.06)
 
 
 def test_softmax_of_large_scores():
@@ -161,3 +146,75 @@ MODELS = [
 )
 def test_river(model, check):
     check(model.clone())
+
+
+def as_samples(X):
+    return [dict(enumerate(row)) for row in X.tolist()]
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"max_size": 12}, {"forgetting": 0.99}, {"kernel_learning": "refit"}], ids=repr
+)
+def test_many_samples_are_learned_as_one_after_the_other(arguments):
+    X, labels = blobs(160, seed=5)
+    labels[90] = "a fourth class"
+    weights = np.linspace(0.5, 2.0, 160)
+    one, many = (LSSVMClassifier(RBF(1.0), **arguments) for _ in range(2))
+    for x, label, weight in zip(as_samples(X), labels, weights.tolist(), strict=True):
+        one.learn_one(x, label, weight)
+    for part in (slice(0, 1), slice(1, 1), slice(1, 70), slice(70, 160)):
+        many.learn_many(X[part], np.array(labels[part]), weights[part])
+    assert many.classes == one.classes
+    assert all(type(label) is str for label in many.classes)
+    assert many.size == one.size
+    assert many._temperature == pytest.approx(one._temperature, rel=1e-9)
+    shares = many.predict_proba_many(X[:30])
+    for x, row, best in zip(as_samples(X[:30]), shares, many.predict_many(X[:30]), strict=True):
+        assert dict(zip(one.classes, row.tolist(), strict=True)) == pytest.approx(one.predict_proba_one(x), abs=1e-9)
+        assert best == one.predict_one(x)
+
+
+def test_frames_in_and_frames_out():
+    import pandas as pd
+    import polars as pl
+
+    X, labels = blobs(80, seed=6)
+    model, other = LSSVMClassifier(), LSSVMClassifier()
+    frame = pd.DataFrame(X, columns=["a", "b"], index=range(100, 180))
+    model.learn_many(frame, pd.Series(labels, index=frame.index))
+    shares, best = model.predict_proba_many(frame), model.predict_many(frame)
+    assert list(shares.columns) == model.classes
+    assert list(shares.index) == list(best.index) == list(frame.index)
+    assert list(best) == list(shares.idxmax(axis="columns"))
+    other.learn_many(pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}), pl.Series(labels))
+    found = other.predict_proba_many(pl.DataFrame({"a": X[:, 0], "b": X[:, 1]}))
+    np.testing.assert_array_equal(found.to_numpy(), shares.to_numpy())
+    assert other.to_bytes() == model.to_bytes()
+
+
+def test_labels_of_every_kind_and_none_at_all():
+    X = blobs(4)[0]
+    model = LSSVMClassifier()
+    assert model.predict_proba_many(X).shape == (4, 0)
+    assert model.predict_many(X).tolist() == [None] * 4
+    model.learn_many(X, [True, ("a", 1), 3, "x"])
+    assert model.classes == [True, ("a", 1), 3, "x"]
+    assert all(label in model.classes for label in model.predict_many(X).tolist())
+    numbers = LSSVMClassifier()
+    numbers.learn_many(X, np.array([0, 1, 0, 1]))
+    assert numbers.predict_many(X).dtype.kind == "i"
+
+
+@pytest.mark.parametrize("labels", [["a", "b", None], ["a", "b", math.nan], ["a", "b"], "abc", 3, ["new", "b", []]])
+def test_batches_with_a_bad_label_teach_nothing(labels):
+    X, given = blobs(40)
+    model = LSSVMClassifier()
+    model.learn_many(X, given)
+    before = model.to_bytes()
+    with pytest.raises((ValueError, TypeError), match="label"):
+        model.learn_many(X[:3], labels)
+    with pytest.raises(ValueError, match="weight w"):
+        model.learn_many(X[:2], ["new", given[0]], [1.0, 0.0])
+    with pytest.raises(ValueError, match="every value must be finite"):
+        model.learn_many([[0.0, math.nan]], ["new"])
+    assert model.to_bytes() == before

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from .. import kernels
 from ..core.types import Matrix, Vector
 from ..ensembles.weighting import OUTLIER_SQUARE, SMALLEST_VARIANCE, Weighting
 from ..learners.bank import Bank
-from .tuning import Tuning
+from ..learners.recursion import Recursion
+from .targets import Numbers
+from .tuning import Tuning, scaling_of
 
 # Experts are weighed by their squared errors in units of the mixture's own, a mean over about 30 samples. In units of
 # each expert's variance, one that forgets fast would win where the noise changes, as only it knows the noise.
@@ -61,23 +66,25 @@ class Mixture:
         weights, tuning = self.weighting.weights, self.tuning
         mean = float(weights @ means)
         variance = float(weights @ (variances + (means - mean) ** 2))
-        return tuning.center + tuning.unit * mean, max(tuning.unit**2 * variance, SMALLEST_VARIANCE)
+        center, unit = tuning.targets.center, tuning.targets.unit
+        return center + unit * mean, max(unit**2 * variance, SMALLEST_VARIANCE)
 
     def predict_rows(self, rows: Matrix) -> Vector:
         """The means that `predict` gives for every row."""
         scaled = np.array([self.tuning.scaling.transform(row) for row in rows])
         means, _ = self.bank.moments_of_rows(scaled)
-        return np.asarray(self.tuning.center + self.tuning.unit * (means @ self.weighting.weights))
+        targets = self.tuning.targets
+        return np.asarray(targets.center + targets.unit * (means @ self.weighting.weights))
 
     def is_usual(self, row: Vector, y: float) -> bool:
         """Whether a sample lies where, in the tuning's units, squares and their products are far from overflow."""
         scaled, _, _ = self._moments(row)
-        target = (y - self.tuning.center) / self.tuning.unit
+        target = (y - self.tuning.targets.center) / self.tuning.targets.unit
         return bool((np.abs(scaled) <= LARGEST_USUAL).all() and abs(target) <= LARGEST_USUAL)  # NaN is not
 
     def scaled(self, y: float) -> float:
         """A target in the tuning's units, or an error where it cannot be learned in them."""
-        target = (y - self.tuning.center) / self.tuning.unit
+        target = (y - self.tuning.targets.center) / self.tuning.targets.unit
         if not abs(target) <= LARGEST_TARGET:
             raise ValueError(f"target y is {y!r}, too far from those before for its square; rescale the target")
         return target
@@ -94,3 +101,52 @@ class Mixture:
         if self.bank.learn_row(scaled, target, w):
             self.bank.relax(MOST_REMOVALS)
         self._seen = None
+
+    @property
+    def best(self) -> Recursion:
+        """The expert with the largest weight."""
+        return self.bank.experts[int(np.argmax(self.weighting.weights))].recursion
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each expert, by what it is."""
+        return dict(zip(names_of(self.tuning, self.bank), self.weighting.weights.tolist(), strict=True))
+
+    def get_state(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        tuning = self.tuning
+        center, unit = tuning.targets.get_state()
+        return {
+            "point": tuning.point,
+            "columns": [tuple(column) for column in tuning.scaling.columns],
+            "units": [center, unit, tuning.ridge, tuning.reference, self.square],
+            "kernel": tuning.kernel,
+            "experts": self.bank.experts,
+            "weighting": self.weighting.get_state(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], names: list[str]) -> Mixture:
+        """From a checkpoint, for rows of these columns."""
+        center, unit, ridge, reference, square = state["units"]
+        scaling = scaling_of(state["columns"], names)
+        tuning = Tuning(scaling, Numbers(center, unit), state["point"], ridge, state["kernel"], reference)
+        bank = Bank(state["experts"])
+        weighting = new_weighting(len(bank.experts))
+        weighting.set_state(state["weighting"])
+        return cls(tuning, bank, weighting, square)
+
+
+def names_of(tuning: Tuning, bank: Bank) -> list[str]:
+    """What each expert of a bank is."""
+    return [f"{_shape(expert.kernel, tuning.kernel)}, {_pace(expert)}" for expert in bank.experts]
+
+
+def _shape(kernel: kernels.Kernel | None, learned: kernels.Kernel) -> str:
+    if kernel == learned:
+        return "learned kernel"
+    return "rough kernel" if "Laplacian" in repr(kernel) else "straight line"
+
+
+def _pace(expert: Any) -> str:
+    return "no forgetting" if expert.forgetting == 1.0 else f"forgetting {expert.forgetting:g} ({expert.forget})"

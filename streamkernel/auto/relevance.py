@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..core.types import Matrix
 from ..kernels import Feature
 from ..learners.recursion import Recursion
-from .mixture import Mixture
+from .tuning import Tuning
 from .window import RowWindow
 
 # The samples that a part of the history is found by.
@@ -19,6 +19,16 @@ PORTRAIT_SAMPLES = 20
 MOST_REMEMBERED = 100
 
 History = deque[tuple[int, dict[str, float]]]
+
+
+class Learned(Protocol):
+    """What a mixture tells of what it has learned."""
+
+    tuning: Tuning
+
+    @property
+    def best(self) -> Recursion:
+        """The kernel expert with the largest weight."""
 
 
 def new_history() -> History:
@@ -33,7 +43,7 @@ def change(model: Recursion, columns: tuple[Feature, ...], rows: Matrix, index: 
     return float(np.abs(high - low).mean())
 
 
-def relevance(mixture: Mixture, window: RowWindow, count: int) -> dict[str, float]:
+def relevance(mixture: Learned, window: RowWindow, count: int) -> dict[str, float]:
     """The mean change of the prediction of the expert with the largest weight over one unit of each column.
 
     At the newest `count` samples; they sum to one.
@@ -42,11 +52,10 @@ def relevance(mixture: Mixture, window: RowWindow, count: int) -> dict[str, floa
     return _shares(columns, [change(model, columns, rows, r) for r in range(len(columns))])
 
 
-def _subject(mixture: Mixture, window: RowWindow, count: int) -> tuple[Recursion, tuple[Feature, ...], Matrix]:
+def _subject(mixture: Learned, window: RowWindow, count: int) -> tuple[Recursion, tuple[Feature, ...], Matrix]:
     scaling = mixture.tuning.scaling
     samples = window.rows(max(0, len(window) - count), len(window))
-    model = mixture.bank.experts[int(np.argmax(mixture.weighting.weights))].recursion
-    return model, tuple(scaling.names), scaling.transform_many(window.names, samples)
+    return mixture.best, tuple(scaling.names), scaling.transform_many(window.names, samples)
 
 
 def _shares(columns: tuple[Feature, ...], changes: list[float]) -> dict[str, float]:
@@ -69,7 +78,7 @@ class Portrait:
         self.count = count
         self._changes: list[float] = []
 
-    def advance(self, time: float, mixture: Mixture, window: RowWindow) -> dict[str, float] | None:
+    def advance(self, time: float, mixture: Learned, window: RowWindow) -> dict[str, float] | None:
         """Work for about so many microseconds, on one column at least; the relevance, when it is found."""
         model, columns, rows = _subject(mixture, window, PORTRAIT_SAMPLES)
         while len(self._changes) < len(columns) and time > 0.0:

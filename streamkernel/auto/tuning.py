@@ -20,6 +20,7 @@ from ..learners.bank import Bank
 from ..learners.krls import KRLS
 from ..threads import one_thread
 from .search import Search, search_time
+from .targets import Targets
 from .window import RowWindow
 
 
@@ -63,13 +64,10 @@ def as_budget(budget: Any) -> Budget:
 
 
 class Tuning(NamedTuple):
-    """The units of features and target, and the kernel that was found in them."""
+    """The units of features and targets, and the kernel that was found in them."""
 
     scaling: Scaling
-    center: float
-    """Of the targets."""
-    unit: float
-    """Of the targets: their standard deviation."""
+    targets: Targets
     point: Vector
     """Where the search for the kernel ended, and the next may start."""
     ridge: float
@@ -91,6 +89,8 @@ class Renewal:
         How many samples the evidence is taken of, and how large dictionaries may be.
     start
         Where the last search ended.
+    targets
+        The units of the window's targets.
 
     Attributes
     ----------
@@ -99,7 +99,9 @@ class Renewal:
 
     """
 
-    def __init__(self, window: RowWindow, encoder: Encoder, budget: Budget, start: Vector | None) -> None:
+    def __init__(
+        self, window: RowWindow, encoder: Encoder, budget: Budget, start: Vector | None, targets: Targets
+    ) -> None:
         self._window, self._encoder, self._budget, self._start = window, encoder, budget, start
         self._end = window.end
         self._search: Search | None = None
@@ -109,10 +111,10 @@ class Renewal:
         self._plans: list[tuple[float, float]] = []
         self._bank: Bank | None = None
         self._next = 0
-        names, samples, targets = list(window.names), self._cleaned(window.samples), window.targets[:, 0]
-        names, samples = _screened(names, samples, targets)
-        self._scaling, self._center, self._unit = Scaling(names, samples), float(targets.mean()), float(targets.std())
-        self.is_possible = bool(self._scaling.columns) and self._unit > 0.0
+        names, samples = list(window.names), self._cleaned(window.samples)
+        names, samples = _screened(names, samples, targets.columns(window.targets[:, 0]))
+        self._scaling, self._targets = Scaling(names, samples), targets
+        self.is_possible = bool(self._scaling.columns) and targets.is_varied
         if self.is_possible:
             self._scaling.bind(encoder.columns)
 
@@ -125,11 +127,11 @@ class Renewal:
         return samples
 
     def _scaled(self, start: int, stop: int) -> tuple[Matrix, Vector, Vector]:
-        """Rows, targets and weights from one sample's number up to another's, in the units that were found."""
+        """Rows in the units that were found, targets and weights, from one sample's number up to another's."""
         start, stop = start - self._window.first, stop - self._window.first
         rows = self._scaling.transform_many(self._window.names, self._cleaned(self._window.rows(start, stop)))
         targets, weights = self._window.targets[start:stop].T
-        return rows, (targets - self._center) / self._unit, weights
+        return rows, targets, weights
 
     @one_thread
     def advance(self, time: float) -> tuple[Tuning, Bank] | None:
@@ -143,9 +145,9 @@ class Renewal:
         if self._bank is None or self._next < self._window.end:
             return None
         assert self._point is not None
-        reference = self._unit * math.sqrt(self._bank.experts[0].noise_variance or SMALLEST_VARIANCE)
+        reference = self._targets.unit * math.sqrt(self._bank.experts[0].noise_variance or SMALLEST_VARIANCE)
         ridge = math.exp(self._point[-1])
-        units = (self._scaling, self._center, self._unit)
+        units = (self._scaling, self._targets)
         return Tuning(*units, self._point, ridge, self._kernels[0], reference), self._bank
 
     def _find(self, time: float) -> float:
@@ -153,7 +155,7 @@ class Renewal:
         if self._search is None:
             count = self._budget.tuning
             rows, targets, _ = self._scaled(max(self._window.first, self._end - count), self._end)
-            args = (self._scaling.names, rows, targets[:, None], count // 2)
+            args = (self._scaling.names, rows, self._targets.searched(targets), count // 2)
             self._search = Search(*args, self._start, self._records)
         time, point = self._search.advance(time)
         if point is not None:
@@ -198,12 +200,19 @@ class Renewal:
                 experts += [KRLS(kernel, threshold, ridge + unseen, pace, way, max_size=limit) for pace, way in paces]
             self._bank, self._next = Bank(experts), self._window.first
             self._bank.adopt(names)
+            self._bank.add_outputs(self._targets.outputs - 1)
         size = min(self._budget.max_size, len(self._window))
-        count = max(1, int(time / _row_time(size, len(names))))
+        count = max(1, int(time / _row_time(size, len(names), self._targets.outputs)))
         self._next = max(self._next, self._window.first)
         stop = min(self._next + count, self._window.end)
-        self._bank.learn_rows(*self._scaled(self._next, stop))
+        rows, targets, weights = self._scaled(self._next, stop)
+        self._bank.learn_rows(rows, self._targets.scaled(targets), weights)
         self._next = stop
+
+    def add_output(self) -> None:
+        """A class is new, and was absent from every sample of the window so far."""
+        if self._targets.add() and self._bank is not None:
+            self._bank.add_outputs(1)
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
@@ -219,7 +228,7 @@ class Renewal:
             "end": self._end,
             "start": self._start,
             "columns": [tuple(column) for column in self._scaling.columns],
-            "units": [self._center, self._unit],
+            "units": self._targets.get_state(),
             "records": [np.array(record) for record in self._evaluations()],
             "point": self._point,
             "kernels": self._kernels,
@@ -229,13 +238,15 @@ class Renewal:
         }
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], window: RowWindow, encoder: Encoder, budget: Budget) -> Renewal:
-        """From a checkpoint."""
+    def from_state(
+        cls, state: dict[str, Any], window: RowWindow, encoder: Encoder, budget: Budget, targets: Targets
+    ) -> Renewal:
+        """From a checkpoint; `targets` are the units that it holds."""
         renewal = cls.__new__(cls)
         renewal._window, renewal._encoder, renewal._budget, renewal._start = window, encoder, budget, state["start"]
         renewal._end, renewal._next, renewal.is_possible = state["end"], state["next"], True
         renewal._scaling = scaling_of(state["columns"], encoder.columns)
-        renewal._center, renewal._unit = state["units"]
+        renewal._targets = targets
         renewal._search, renewal._records = None, [list(record) for record in state["records"]]
         renewal._point, renewal._kernels, renewal._plans = state["point"], state["kernels"], state["plans"]
         renewal._bank = None if state["experts"] is None else Bank(state["experts"])
@@ -249,24 +260,24 @@ def scaling_of(columns: list[tuple[Any, ...]], names: list[str]) -> Scaling:
     return scaling.bind(names)
 
 
-def expected_time(count: int, columns: int, budget: Budget) -> float:
+def expected_time(count: int, columns: int, budget: Budget, outputs: int) -> float:
     """About how many microseconds a tuning will take with so many samples in the window."""
     search = search_time(min(count, budget.tuning), budget.tuning // 2, min(columns, MOST_COLUMNS))
     is_planned = count > int(FILLING * budget.max_size)
     planning = 3.0 * PLANNING_TIME * (min(count, PLANNING) / PLANNING) ** 2 if is_planned else 0.0
-    return search + planning + count * _row_time(min(count, budget.max_size), min(columns, MOST_COLUMNS))
+    return search + planning + count * _row_time(min(count, budget.max_size), min(columns, MOST_COLUMNS), outputs)
 
 
-def _row_time(size: int, features: int) -> float:
+def _row_time(size: int, features: int, outputs: int) -> float:
     """About how many microseconds all experts together take to learn a sample."""
-    return 12.0 + 0.003 * size**2 + 0.001 * size * features
+    return 12.0 + 0.003 * size**2 + 0.001 * size * features + 0.005 * size * (outputs - 1)
 
 
-def _screened(names: list[str], samples: Matrix, targets: Vector) -> tuple[list[str], Matrix]:
+def _screened(names: list[str], samples: Matrix, targets: Matrix) -> tuple[list[str], Matrix]:
     """Of very many columns those whose values, or deviations from the mean, go along with the targets most."""
     if len(names) <= MOST_COLUMNS:
         return names, samples
-    recent, y = samples[-SCREENED_ROWS:], targets[-SCREENED_ROWS:] - targets[-SCREENED_ROWS:].mean()
+    recent, y = samples[-SCREENED_ROWS:], targets[-SCREENED_ROWS:] - targets[-SCREENED_ROWS:].mean(axis=0)
     absent = np.isnan(recent)
     filled = np.where(absent, 0.0, recent)
     count = np.maximum((~absent).sum(axis=0), 1)
@@ -275,6 +286,7 @@ def _screened(names: list[str], samples: Matrix, targets: Vector) -> tuple[list[
     for values in (filled, np.abs(filled), absent.astype(np.float64)):
         values = values - values.mean(axis=0)
         lengths = np.sqrt((values**2).sum(axis=0))
-        scores = np.maximum(scores, np.abs(y @ values) / np.where(lengths > 0.0, lengths, math.inf))
+        agreement = np.sqrt(sum((column @ values) ** 2 for column in y.T))
+        scores = np.maximum(scores, agreement / np.where(lengths > 0.0, lengths, math.inf))
     chosen = np.sort(np.argsort(-scores, kind="stable")[:MOST_COLUMNS])
     return [names[j] for j in chosen], samples[:, chosen]

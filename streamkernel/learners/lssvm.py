@@ -8,20 +8,24 @@ Talbot). Paper -> code: λ `ridge`, b the constant added to the kernel, y the in
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from river import base
+import numpy as np
+from river import base, utils
 
 from .. import checks, kernels
 from ..checkpoint import Checkpointed
+from ..core import softmaxes
 from ..core.forgetting import RULES
-from ..core.types import Vector
+from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from . import reading
 from .kernel_learning import KernelLearning, check_kernel_learning, thetas
 from .recursion import Recursion
+from .widening import warn_of_strangers
 
 # The probabilities' temperature moves by at most this share of itself per sample.
 LARGEST_STEP = 0.1
@@ -147,6 +151,83 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
             self._model = self._learning.learn(model, x, targets, w)
         return targets, model.errors
 
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn labeled samples in order, as `learn_one` would one after the other; none where one of them is bad.
+
+        Parameters
+        ----------
+        X
+            A data frame, or an array whose columns are the features 0, 1, ...
+        y
+            The labels.
+        w
+            Weights, one for each sample.
+
+        """
+        names, rows, _ = reading.frame(X)
+        labels = reading.labels(y, len(rows))
+        weights = None if w is None else reading.column("w", w, len(rows))
+        known = set(self._classes)
+        # Where a class is new, one more target begins.
+        begins = [i for i, label in enumerate(labels) if not (label in known or known.add(label))]  # type: ignore[func-returns-value]
+        is_simple = self._learning is None and not begins
+        before = None if is_simple else copy.deepcopy(self._get_state())
+        try:
+            if self._learning is not None:
+                each = np.ones(len(rows)) if weights is None else weights
+                for row, label, weight in zip(rows, labels, each.tolist(), strict=True):
+                    self.learn_one(reading.sample(names, row), label, weight)
+                return
+            for start, stop in itertools.pairwise([0, *begins, len(rows)]):
+                part = slice(start, stop)
+                if start < stop:
+                    self._learn_rows(names, rows[part], labels[part], None if weights is None else weights[part])
+        except Exception:
+            if before is not None:
+                self._set_state(before)
+            raise
+
+    def _learn_rows(
+        self, names: tuple[Feature, ...], rows: Matrix, labels: list[Hashable], weights: Vector | None
+    ) -> None:
+        """Learn samples of classes that are known, but perhaps for the first one's."""
+        is_new = labels[0] not in self._classes
+        self.know(labels[:1])
+        place = {label: k for k, label in enumerate(self._classes)}
+        indices = [place[label] for label in labels]
+        targets = np.zeros((len(rows), len(self._classes)))
+        targets[np.arange(len(rows)), indices] = 1.0
+        errors, _, _ = self._model.learn_many(names, rows, targets, weights)
+        record = np.array([self._temperature, self._curvature])
+        softmaxes.calibrate(
+            (targets - errors)[is_new:], np.array(indices[is_new:], dtype=np.int64), LARGEST_STEP, record
+        )
+        self._temperature, self._curvature = record.tolist()
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """The probability of every class seen so far, a column each: a frame for a frame, an array for an array."""
+        names, rows, data = reading.frame(X)
+        warn_of_strangers(self._model.names, names)
+        scores = self._knowing(dict.fromkeys(names, 0.0)).predict_many(names, rows)[:, : len(self._classes)]
+        if self._classes:
+            scores = np.exp(self._temperature * (scores - scores.max(axis=1, keepdims=True)))
+            scores /= scores.sum(axis=1, keepdims=True)
+        if data is None:
+            return scores
+        columns = dict(zip(self._classes, scores.T, strict=True))
+        return utils.dataframe.to_native_frame(columns, like=data)
+
+    def predict_many(self, X: Any) -> Any:
+        """The most probable class of every sample: a series for a frame, an array for an array; None before any."""
+        _, rows, data = reading.frame(X)
+        shares = self.predict_proba_many(rows if data is None else X)
+        shares = shares if data is None else np.asarray(shares)
+        best = [self._classes[k] for k in shares.argmax(axis=1)] if self._classes else [None] * len(rows)
+        if data is not None:
+            return utils.dataframe.to_native_series(best, name=None, like=data)
+        kinds = {type(label) for label in best}
+        return np.array(best) if len(kinds) == 1 and kinds <= {bool, int, float, str} else _objects(best)
+
     def _calibrate(self, targets: list[float], errors: Vector) -> None:
         """A Newton step of the temperature on the log loss of the decision that was made before learning."""
         scores = [target - float(error) for target, error in zip(targets, errors, strict=True)]
@@ -226,6 +307,14 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         self._model.__setstate__(state["model"])
         if self._learning is not None:
             self._learning.set_state(state["learning"])
+
+
+def _objects(values: list[Any]) -> Any:
+    """Labels of any kind as an array, each as it is."""
+    array = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        array[i] = value
+    return array
 
 
 def softmax(scores: list[float]) -> list[float]:
