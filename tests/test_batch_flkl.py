@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 
 import numpy as np
@@ -15,11 +16,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from bench.papers.ranks import plot_critical_difference
 from streamkernel.batch import FLKL, LSSVM, FLKLRegressor
 from streamkernel.batch import first_level as flkl
-from streamkernel.batch.cross_validation import make_folds
 from streamkernel.batch.first_level import predict_folds, training_criterion
+from streamkernel.batch.folds import make_folds
 from streamkernel.batch.plots import plot_decision_surface, plot_relevance
-from streamkernel.batch.scales import scaled_gram
-from streamkernel.batch.system import RidgeSystem
 
 RIDGE, PENALTY = 0.3, 2.0
 
@@ -38,18 +37,32 @@ def product():
     return X, np.where(X[:, 0] * X[:, 1] > 0, "same", "opposite")
 
 
+def dense_gram(theta, X, Z):
+    """Eqs. (1) and (2) pair by pair: exp(−Σ θ_r (x_r − z_r)²)."""
+    scales = np.broadcast_to(theta, X.shape[1])
+    return np.array([[math.exp(-sum(t * (a - b) ** 2 for t, a, b in zip(scales, x, z))) for z in Z] for x in X])
+
+
+def dense_solve(gram, targets, ridge):
+    """Eq. (3): coefficients and bias from one linear system."""
+    n = len(gram)
+    matrix = np.block([[gram + ridge * np.eye(n), np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    solution = np.linalg.solve(matrix, np.vstack([targets, np.zeros((1, targets.shape[1]))]))
+    return solution[:n], solution[n]
+
+
 def printed_criterion(theta, X, targets, ridge, penalty):
     """Eq. (5) term by term: misfit, ‖w‖², ‖θ‖²."""
-    gram = scaled_gram(theta, X)
-    alpha, bias = RidgeSystem(gram, ridge, bias=True).solve(targets)
+    gram = dense_gram(theta, X, X)
+    alpha, bias = dense_solve(gram, targets, ridge)
     misfit = 0.5 * ((targets - gram @ alpha - bias) ** 2).sum()
     return misfit + 0.5 * ridge * np.trace(alpha.T @ gram @ alpha) + 0.5 * penalty * (theta**2).sum()
 
 
 def printed_slope(theta, X, targets, ridge, penalty):
     """§2.1: −α'(K∘D_r)(Δ + λα/2) + μθ_r, Δ = f − y."""
-    gram = scaled_gram(theta, X)
-    alpha, bias = RidgeSystem(gram, ridge, bias=True).solve(targets)
+    gram = dense_gram(theta, X, X)
+    alpha, bias = dense_solve(gram, targets, ridge)
     delta = gram @ alpha + bias - targets
     squares = [(X[:, [r]] - X[:, r]) ** 2 for r in range(X.shape[1])]
     terms = [-np.trace(alpha.T @ (gram * D) @ (delta + 0.5 * ridge * alpha)) for D in squares]
@@ -104,11 +117,11 @@ def test_predictions_of_folds_are_those_of_models_without_them(problem):
     X, targets = problem
     folds = make_folds(40, 4, 0)
     thetas = [np.array([0.1 * (i + 1)]) for i in range(4)]
-    found = predict_folds(thetas, X, targets, RIDGE, folds)
-    for theta, fold in zip(thetas, folds, strict=True):
+    found = predict_folds(thetas, X, targets, RIDGE, folds).predictions
+    for theta, (fold, *_) in zip(thetas, folds, strict=True):
         kept = [i for i in range(40) if i not in fold]
-        alpha, bias = RidgeSystem(scaled_gram(theta, X[kept]), RIDGE, bias=True).solve(targets[kept])
-        np.testing.assert_allclose(found[fold], scaled_gram(theta, X[fold], X[kept]) @ alpha + bias, atol=1e-12)
+        alpha, bias = dense_solve(dense_gram(theta, X[kept], X[kept]), targets[kept], RIDGE)
+        np.testing.assert_allclose(found[fold], dense_gram(theta, X[fold], X[kept]) @ alpha + bias, atol=1e-12)
 
 
 def test_relevance_and_error_against_one_scale(product):
@@ -159,7 +172,7 @@ def test_auto_needs_better_targets_and_better_decisions():
 def test_wrong_decisions_are_those_of_the_held_out_samples(product):
     X, y = product
     found = flkl.first_level(X[:80], np.where(y[:80] == y[0], 1.0, -1.0)[:, None], True, 0.3, 1.0, 5, 0, classify=True)
-    wrong = np.mean((found.held_out[:, 0] > 0.0) != (y[:80] == y[0]))
+    wrong = np.mean((found.held_out.predictions[:, 0] > 0.0) != (y[:80] == y[0]))
     assert found.losses["learned wrong"] == wrong > 0.0
     assert FLKL(ridge=0.3, penalty=1.0).fit(X[:80], y[:80]).outer_loss_["learned wrong"] == wrong
 

@@ -15,9 +15,10 @@ from sklearn.utils.estimator_checks import check_estimator
 from streamkernel import kernels
 from streamkernel.batch import LSSVM
 from streamkernel.batch.classifier import calibrate
-from streamkernel.batch.cross_validation import RIDGE_STARTS, SCALE_STARTS, leave_folds_out, make_folds
+from streamkernel.batch.cross_validation import RIDGE_STARTS, SCALE_STARTS, leave_folds_out
 from streamkernel.batch.cross_validation import least_error as select
 from streamkernel.batch.cross_validation import press as leave_one_out
+from streamkernel.batch.folds import make_folds
 from streamkernel.batch.scales import Scales, scaled_gram, start_scale
 from streamkernel.batch.system import RidgeSystem
 from streamkernel.criteria import Expression
@@ -44,7 +45,7 @@ def dense(gram, targets, ridge):
 def held_out_residuals(theta, X, targets, ridge, folds):
     """Fit without each fold, predict it: the obvious way."""
     residuals = np.empty_like(targets)
-    for fold in folds:
+    for fold, *_ in folds:
         kept = np.setdiff1d(np.arange(len(X)), fold)
         alpha, bias = dense(scaled_gram(theta, X[kept]), targets[kept], ridge)
         residuals[fold] = targets[fold] - scaled_gram(theta, X[fold], X[kept]) @ alpha - bias
@@ -77,16 +78,15 @@ def test_fit_solves_the_printed_system(problem):
     np.testing.assert_allclose(model.decision_function(X), (kernels.RBF(1.5)(X) @ alpha + bias)[:, 0], atol=1e-12)
 
 
-def test_noise_may_be_in_the_matrix_already(problem):
+def test_the_matrix_that_is_given_stays_as_it_is(problem):
     X, targets = problem
     gram = kernels.RBF(1.5)(X)
-    noisy = gram + RIDGE * np.eye(len(X))
-    before = noisy.copy()
-    alpha, bias = RidgeSystem(noisy, None, bias=True).solve(targets)
+    before = gram.copy()
+    alpha, bias = RidgeSystem(gram, RIDGE, bias=True).solve(targets)
     expected, expected_bias = dense(gram, targets, RIDGE)
     np.testing.assert_allclose(alpha, expected, atol=1e-12)
     np.testing.assert_allclose(bias, expected_bias, atol=1e-12)
-    np.testing.assert_array_equal(noisy, before)
+    np.testing.assert_array_equal(gram, before)
 
 
 @pytest.mark.parametrize("k", [2, 5, 40])
@@ -96,10 +96,10 @@ def test_closed_form_cross_validation_is_brute_force(problem, k):
     folds = make_folds(len(X), k, 0)
     system = RidgeSystem(scaled_gram(theta, X), RIDGE, bias=True)
     slow = held_out_residuals(theta, X, targets, RIDGE, folds)
-    value, slope = leave_folds_out(system, targets, folds)
+    value, slope, _ = leave_folds_out(system, targets, folds)
     assert value == pytest.approx(0.5 * (slow**2).sum(), rel=1e-11)
     if k == len(X):
-        one_value, one_slope = leave_one_out(system, targets)
+        one_value, one_slope, _ = leave_one_out(system, targets)
         assert one_value == pytest.approx(value, rel=1e-11)
         np.testing.assert_allclose(one_slope, slope, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(system.leave_one_out_residuals(targets), slow, atol=1e-11)
@@ -125,8 +125,8 @@ def test_slopes_are_finite_differences(problem, name, folds):
     def criterion(point):
         gram, _ = family.gram(point[:size])
         system = RidgeSystem(gram, np.exp(point[size]), bias=True)
-        value, slope = leave_folds_out(system, targets, parts) if folds else leave_one_out(system, targets)
-        return value, np.append(family.slope(point[:size], gram, slope), np.exp(point[size]) * np.trace(slope))
+        value, slope, noise = leave_folds_out(system, targets, parts) if folds else leave_one_out(system, targets)
+        return value, np.append(family.slope(point[:size], gram, slope), np.exp(point[size]) * noise.sum())
 
     point = np.append(family.start + 0.1, np.log(RIDGE))
     numeric = optimize.approx_fprime(point, lambda p: criterion(p)[0], 1e-6)

@@ -11,6 +11,9 @@ from sklearn.utils.validation import _check_sample_weight
 from .. import checks, kernels
 from ..core.types import Matrix, Vector
 
+# Beyond these the noise of a sample, ridge / weight, is zero or infinite beside that of others; as in the streams.
+WEIGHT_RANGE = (1e-100, 1e100)
+
 
 def kernel(name: str, value: Any) -> None:
     """A kernel, or None, which leaves the choice to the algorithm."""
@@ -40,4 +43,9 @@ def positive_or_none(name: str, value: Any) -> None:
 
 def weights(sample_weight: ArrayLike | None, samples: Matrix) -> Vector:
     """One weight for each sample, 1 by default; none is negative and not all are zero."""
-    return np.asarray(_check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True))
+    found = np.asarray(_check_sample_weight(sample_weight, samples, dtype=np.float64, ensure_non_negative=True))
+    used = found[found > 0.0]
+    if used.min() < WEIGHT_RANGE[0] or used.max() > WEIGHT_RANGE[1]:
+        low, high = WEIGHT_RANGE
+        raise ValueError(f"sample_weight must be 0 or from {low:g} to {high:g}, got {used.min():g} to {used.max():g}")
+    return found

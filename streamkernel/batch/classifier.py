@@ -15,7 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import kernels
 from ..core.types import Matrix, Vector
 from ..learners.lssvm import LSSVMClassifier
+from . import arguments
 from .features import arrange, expand, feature_names, teach
+from .folds import HeldOut, bring_together
 from .parameters import KernelParameters
 
 
@@ -24,7 +26,7 @@ def per_class(decisions: Matrix) -> Matrix:
     return np.hstack([-decisions, decisions]) if decisions.shape[1] == 1 else decisions
 
 
-def calibrate(decisions: Matrix, labels: NDArray[np.intp]) -> float:
+def calibrate(decisions: Matrix, labels: NDArray[np.intp], counts: Vector | float = 1.0) -> float:
     """The slope s ≥ 0 for which softmax(s · decisions) is the likeliest explanation of held-out labels.
 
     A common positive slope keeps the most probable class the predicted one.
@@ -32,7 +34,7 @@ def calibrate(decisions: Matrix, labels: NDArray[np.intp]) -> float:
     rows = np.arange(len(labels))
 
     def loss(slope: float) -> float:
-        return -float(special.log_softmax(slope * decisions, axis=1)[rows, labels].sum())
+        return -float((counts * special.log_softmax(slope * decisions, axis=1)[rows, labels]).sum())
 
     # Convex in the slope. Beyond the upper end the probabilities of unit margins are 0 and 1 in double precision.
     return float(optimize.minimize_scalar(loss, bounds=(0.0, 40.0), method="bounded").x)
@@ -53,13 +55,14 @@ class KernelClassifier(KernelParameters, ClassifierMixin, BaseEstimator, abc.ABC
     ridge_: float
 
     @abc.abstractmethod
-    def _learn(self, X: Matrix, targets: Matrix) -> Matrix:
+    def _learn(self, X: Matrix, targets: Matrix, weights: Vector) -> HeldOut:
         """Set the fitted attributes; return held-out decisions, one column per target."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from samples X and their classes y."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from samples X and their classes y; one of weight 2 counts like two, one of weight 0 not at all."""
         samples, classes = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(classes)
+        samples, classes, weights = bring_together(samples, classes, arguments.weights(sample_weight, samples))
         self.classes_, labels = np.unique(classes, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -67,9 +70,9 @@ class KernelClassifier(KernelParameters, ClassifierMixin, BaseEstimator, abc.ABC
             )
         samples = arrange(self, samples)
         targets = np.where(labels[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
-        held_out = self._learn(samples, targets[:, 1:] if len(self.classes_) == 2 else targets)
-        self.X_fit_, self._labels = samples, labels
-        self.calibration_ = calibrate(per_class(held_out), labels)
+        held_out = self._learn(samples, targets[:, 1:] if len(self.classes_) == 2 else targets, weights)
+        self.X_fit_, self._labels, self._weights = samples, labels, weights
+        self.calibration_ = calibrate(per_class(held_out.predictions), labels[held_out.rows], held_out.counts)
         return self
 
     def decision_function(self, X: ArrayLike) -> Matrix | Vector:
@@ -104,5 +107,5 @@ class KernelClassifier(KernelParameters, ClassifierMixin, BaseEstimator, abc.ABC
         """
         check_is_fitted(self)
         stream = LSSVMClassifier(self.kernel_, threshold=threshold, ridge=self.ridge_, bias=bias, max_size=max_size)
-        teach(stream, feature_names(self), self.X_fit_, self.classes_[self._labels].tolist())
+        teach(stream, feature_names(self), self.X_fit_, self.classes_[self._labels].tolist(), self._weights)
         return stream

@@ -31,6 +31,7 @@ from ..learners import KRR, LSSVMClassifier
 from .classifier import KernelClassifier
 from .experts import Experts, default_kernels
 from .features import arrange, feature_names, read_samples, teach
+from .folds import HeldOut, read_weighted
 
 __all__ = ["CoKER", "CoKERClassifier"]
 
@@ -92,7 +93,8 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     X_fit_
         The training samples, columns in sorted order of their names.
     leave_one_out_residuals_
-        y_i minus the ensemble of the kernels' predictions without sample i; the weights are those of all samples.
+        y_i minus the ensemble of the kernels' predictions without sample i, or without one of it where it counts as
+        several; the weights are those of all samples.
 
     Examples
     --------
@@ -127,16 +129,16 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.r = r
         self.zeta = zeta
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit to the samples X and targets y."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit to the samples X and targets y; a sample of weight 2 counts like two, one of weight 0 not at all."""
         check_arguments(self.kernels, self.ridge, self.r, self.zeta)
         # A sample left out leaves none of one.
         samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
-        self.X_fit_ = arrange(self, samples)
-        self._targets = targets.astype(np.float64)
-        self.kernels_ = default_kernels(self.X_fit_) if self.kernels is None else tuple(self.kernels)
+        samples, self._targets, weights = read_weighted(self, samples, targets, sample_weight)
+        self.X_fit_, self._weights = arrange(self, samples), weights
+        self.kernels_ = default_kernels(self.X_fit_, weights) if self.kernels is None else tuple(self.kernels)
         names = feature_names(self)
-        self._experts = Experts(self.kernels_, self.X_fit_, names, self._targets[:, None], float(self.ridge))
+        self._experts = Experts(self.kernels_, self.X_fit_, names, self._targets[:, None], float(self.ridge), weights)
         self.losses_ = self._experts.losses[self.zeta]
         self.weights_ = coupled_weights(self.losses_, float(self.r))
         self.dual_coef_, self.intercept_ = self._experts.coefficients[:, :, 0], self._experts.biases[:, 0]
@@ -154,7 +156,7 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def leave_one_out_residuals_(self) -> Vector:
-        """y_i minus the ensemble of the kernels' predictions without sample i; the weights are those of all samples."""
+        """y_i minus the ensemble of the kernels' predictions without sample i, or one of it; the weights stay."""
         check_is_fitted(self)
         return combine(self.weights_, self._experts.left_out)[:, 0]
 
@@ -183,7 +185,7 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         names, models = feature_names(self), []
         for kernel in self.kernels_:
             stream = KRR(kernel + bias, ridge=float(self.ridge), threshold=threshold, max_size=max_size)
-            teach(stream, names, self.X_fit_, self._targets)
+            teach(stream, names, self.X_fit_, self._targets, self._weights)
             models.append(stream)
         start = tuple(self.weights_.tolist())
         own: dict[str, Any] = {"weighting": "coker", "power": float(self.r), "initial_weights": start}
@@ -253,14 +255,14 @@ class CoKERClassifier(KernelClassifier):
         self.r = r
         self.zeta = zeta
 
-    def _learn(self, X: Matrix, targets: Matrix) -> Matrix:
+    def _learn(self, X: Matrix, targets: Matrix, weights: Vector) -> HeldOut:
         check_arguments(self.kernels, self.ridge, self.r, self.zeta)
-        self.kernels_ = default_kernels(X) if self.kernels is None else tuple(self.kernels)
-        self._experts = Experts(self.kernels_, X, feature_names(self), targets, float(self.ridge))
+        self.kernels_ = default_kernels(X, weights) if self.kernels is None else tuple(self.kernels)
+        self._experts = Experts(self.kernels_, X, feature_names(self), targets, float(self.ridge), weights)
         self.losses_ = self._experts.losses[self.zeta]
         self.weights_ = coupled_weights(self.losses_, float(self.r))
         self.dual_coef_, self.intercept_ = self._experts.coefficients, self._experts.biases
-        return targets - combine(self.weights_, self._experts.left_out)
+        return HeldOut(targets - combine(self.weights_, self._experts.left_out), np.arange(len(X)), weights)
 
     def decision_function(self, X: ArrayLike) -> Matrix | Vector:
         """The weighted mean of the kernels' decisions, eq. (14); a column per class when there are more than two."""
@@ -294,7 +296,7 @@ class CoKERClassifier(KernelClassifier):
         labels = self.classes_[self._labels].tolist()
         for kernel in self.kernels_:
             stream = LSSVMClassifier(kernel, threshold=threshold, ridge=float(self.ridge), bias=bias, max_size=max_size)
-            teach(stream, names, self.X_fit_, labels)
+            teach(stream, names, self.X_fit_, labels, self._weights)
             models.append(stream)
         start = tuple(self.weights_.tolist())
         own: dict[str, Any] = {"weighting": "coker", "power": float(self.r), "initial_weights": start}

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from .. import kernels as kernel_types
 from ..core.types import Matrix, Vector
 from ..kernels import Kernel
+from .cross_validation import copies_left_out
 from .scales import start_scale
 from .system import Expansion, RidgeSystem
 
@@ -29,7 +30,7 @@ ROUGH_WIDTHS = (1.0, 4.0)
 DEGREES = (1, 2, 3)
 
 
-def default_kernels(X: Matrix) -> tuple[Kernel, ...]:
+def default_kernels(X: Matrix, weights: Vector | None = None) -> tuple[Kernel, ...]:
     """Twelve kernels of four types for samples X: narrow to wide, rough to smooth, local to global.
 
     Widths follow the features' variance and polynomials their mean square, so a common unit of the features is of no
@@ -46,8 +47,8 @@ def default_kernels(X: Matrix) -> tuple[Kernel, ...]:
     Polynomial(1, scale=0.25); Polynomial(2, scale=0.25); Polynomial(3, scale=0.25);
 
     """
-    width = 1.0 / math.sqrt(2.0 * start_scale(X))
-    level = float(np.square(X).sum(axis=1).mean())
+    width = 1.0 / math.sqrt(2.0 * start_scale(X, weights))
+    level = float(np.average(np.square(X).sum(axis=1), weights=weights))
     return (
         *(kernel_types.RBF(factor * width) for factor in RBF_WIDTHS),
         *(kernel_types.Laplacian(factor * width) for factor in ROUGH_WIDTHS),
@@ -61,15 +62,15 @@ def is_lost(ridge: float, diagonal: Vector) -> bool:
     return not ridge > np.finfo(np.float64).eps * len(diagonal) * float(diagonal.max())
 
 
-def factored(kernel: Kernel, gram: Matrix, ridge: float) -> RidgeSystem:
-    """K + λI with a bias, factored; an error that names the kernel where λ would be lost."""
+def factored(kernel: Kernel, gram: Matrix, ridge: float, weights: Vector) -> RidgeSystem:
+    """K + λW⁻¹ with a bias, factored; an error that names the kernel where λ would be lost."""
     diagonal = np.diagonal(gram)
-    if is_lost(ridge, diagonal):
+    if is_lost(ridge / float(weights.max()), diagonal):
         raise ValueError(
             f"ridge {ridge!r} is lost in the rounding of {kernel!r}, which is up to {float(diagonal.max()):.3g} on "
             "these samples: scale the features, or raise ridge"
         )
-    return RidgeSystem(gram, ridge, bias=True)
+    return RidgeSystem(gram, ridge / weights, bias=True)
 
 
 class Experts:
@@ -87,6 +88,8 @@ class Experts:
         One column for each output.
     ridge
         λ.
+    weights
+        What each sample counts; None is one.
 
     Attributes
     ----------
@@ -95,7 +98,8 @@ class Experts:
     biases
         b, indexed [expert, output].
     left_out
-        Residuals of the sample by the expert fitted without it, indexed as `coefficients`.
+        Residuals of the sample by the expert fitted without it, or without one of it where it counts as several,
+        indexed as `coefficients`.
     losses
         ζ summed over the outputs, one for each expert, by either rule.
 
@@ -115,8 +119,15 @@ class Experts:
     """
 
     def __init__(
-        self, kernels: Sequence[Kernel], X: Matrix, features: Sequence[Hashable], targets: Matrix, ridge: float
+        self,
+        kernels: Sequence[Kernel],
+        X: Matrix,
+        features: Sequence[Hashable],
+        targets: Matrix,
+        ridge: float,
+        weights: Vector | None = None,
     ) -> None:
+        weights = np.ones(len(X)) if weights is None else weights
         self._kernels, self._X, self._features = kernels, X, features
         shape = (len(kernels), *targets.shape)
         self.coefficients, self.left_out = np.empty(shape), np.empty(shape)
@@ -124,11 +135,12 @@ class Experts:
         in_sample = np.empty(len(kernels))
         for i, kernel in enumerate(kernels):
             gram = kernel(X, features=features)
-            system = factored(kernel, gram, ridge)
+            system = factored(kernel, gram, ridge, weights)
             self.coefficients[i], self.biases[i] = system.solve(targets)
-            self.left_out[i] = system.leave_one_out_residuals(targets)
-            in_sample[i] = in_sample_loss(gram, self.coefficients[i], self.biases[i], targets, ridge)
-        self.losses: dict[str, Vector] = {"loo": np.square(self.left_out).sum(axis=(1, 2)), "in_sample": in_sample}
+            self.left_out[i], _ = copies_left_out(system, targets, weights)
+            in_sample[i] = in_sample_loss(gram, self.coefficients[i], self.biases[i], targets, ridge, weights)
+        left_out = np.einsum("i,kij->k", weights, np.square(self.left_out))
+        self.losses: dict[str, Vector] = {"loo": left_out, "in_sample": in_sample}
 
     def __call__(self, X: ArrayLike) -> Matrix:
         """The predictions of every expert, indexed [expert, sample, output]."""
@@ -140,7 +152,10 @@ class Experts:
         )
 
 
-def in_sample_loss(gram: Matrix, coefficients: Matrix, bias: Vector, targets: Matrix, ridge: float) -> float:
-    """ζ = ‖Kα + b − y‖² + λα'Kα, as printed below eq. (13), summed over the outputs."""
+def in_sample_loss(
+    gram: Matrix, coefficients: Matrix, bias: Vector, targets: Matrix, ridge: float, weights: Vector | None = None
+) -> float:
+    """ζ = ‖Kα + b − y‖² + λα'Kα, as printed below eq. (13), summed over the outputs; weights count the squares."""
     smooth = gram @ coefficients
-    return float(np.square(smooth + bias - targets).sum() + ridge * (coefficients * smooth).sum())
+    squares = np.square(smooth + bias - targets).sum(axis=1)
+    return float(squares @ (np.ones(len(gram)) if weights is None else weights) + ridge * (coefficients * smooth).sum())

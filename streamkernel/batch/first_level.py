@@ -3,7 +3,8 @@
 Cawley & Talbot (2014), "Kernel learning at the first level of inference", Neural Networks 53, §2: eqs. (1) to (5).
 Paper -> code: λ ridge, μ penalty, θ theta (scales), α coefficients, b bias, D_r squared differences of feature r.
 
-At the exact solution of (3) the training criterion (5) and its slope need no residuals, since y − f = λα and 1'α = 0:
+At the exact solution of (3) the training criterion (5) and its slope need no residuals, since y − f = λα (over the
+weight of the sample, where it has one) and 1'α = 0:
 
     L(θ) = ½λ α'y + ½μ‖θ‖²,     ∂L/∂θ_r = ½λ α'(K∘D_r)α + μθ_r,
 
@@ -15,17 +16,18 @@ zero.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
 from sklearn.utils.validation import check_random_state
 
 from ..core.types import Matrix, Vector
 from ..criteria import weighted_squares
 from .classifier import per_class
-from .cross_validation import RIDGE_RANGE, RIDGE_STARTS, SCALE_STARTS, Folds, least_error, make_folds
+from .cross_validation import RIDGE_RANGE, RIDGE_STARTS, SCALE_STARTS, least_error
+from .folds import Folds, HeldOut, make_folds, standard_error
 from .scales import Scales, scaled_gram, start_scale
 from .system import RidgeSystem
 
@@ -46,7 +48,9 @@ CERTAIN = 2.0
 TOLERANCE = 1e-4
 
 
-def training_criterion(theta: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float) -> tuple[float, Vector]:
+def training_criterion(
+    theta: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float, weights: Vector | float = 1.0
+) -> tuple[float, Vector]:
     """Eq. (5) at its minimum over w and b, and its slope in θ; `theta` has one entry, or one for each feature.
 
     Examples
@@ -61,20 +65,22 @@ def training_criterion(theta: Vector, X: Matrix, targets: Matrix, ridge: float, 
 
     """
     gram = scaled_gram(theta, X)
-    coefficients = RidgeSystem(gram, ridge, bias=True).solve(targets)[0]
+    coefficients = RidgeSystem(gram, ridge / weights, bias=True).solve(targets)[0]
     value = 0.5 * ridge * float(np.vdot(coefficients, targets)) + 0.5 * penalty * float(theta @ theta)
     gram *= coefficients @ coefficients.T
     slope = 0.5 * ridge * weighted_squares(gram, X)
     return value, (slope if len(theta) > 1 or X.shape[1] == 1 else slope.sum(keepdims=True)) + penalty * theta
 
 
-def learn_scales(start: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float) -> Vector:
+def learn_scales(
+    start: Vector, X: Matrix, targets: Matrix, ridge: float, penalty: float, weights: Vector | float = 1.0
+) -> Vector:
     """The θ ≥ 0 that the descent on eq. (5) reaches from `start`, in units of the start: of θ, and of the criterion."""
     unit, first = float(start.max()) or 1.0, 0.0
 
     def criterion(scaled: Vector) -> tuple[float, Vector]:
         nonlocal first
-        value, slope = training_criterion(scaled * unit, X, targets, ridge, penalty)
+        value, slope = training_criterion(scaled * unit, X, targets, ridge, penalty, weights)
         first = first or value or 1.0  # the search begins by evaluating its start; no targets, no criterion
         return value / first, slope * (unit / first)
 
@@ -88,17 +94,21 @@ def learn_folds(
     starts: Sequence[Vector], X: Matrix, targets: Matrix, ridge: float, penalty: float, folds: Folds
 ) -> list[Vector]:
     """For each fold, the scales learned from the other folds."""
-    pairs = zip(starts, _complements(folds), strict=True)
-    return [learn_scales(start, X[kept], targets[kept], ridge, penalty) for start, kept in pairs]
+    pairs = zip(starts, folds, strict=True)
+    return [learn_scales(s, X[fold.kept], targets[fold.kept], ridge, penalty, fold.weights) for s, fold in pairs]
 
 
-def predict_folds(thetas: list[Vector], X: Matrix, targets: Matrix, ridge: float, folds: Folds) -> Matrix:
-    """The prediction for each sample of the model fitted without its fold, with that fold's scales."""
-    predictions = np.empty_like(targets)
-    for theta, held_out, kept in zip(thetas, folds, _complements(folds), strict=True):
-        coefficients, bias = RidgeSystem(scaled_gram(theta, X[kept]), ridge, bias=True).solve(targets[kept])
-        predictions[held_out] = scaled_gram(theta, X[held_out], X[kept]) @ coefficients + bias
-    return predictions
+def predict_folds(thetas: list[Vector], X: Matrix, targets: Matrix, ridge: float, folds: Folds) -> HeldOut:
+    """The prediction for each sample of the model fitted without its fold, with that fold's scales; in their order."""
+    made = []
+    for theta, fold in zip(thetas, folds, strict=True):
+        kept = X[fold.kept]
+        system = RidgeSystem(scaled_gram(theta, kept), ridge / fold.weights, bias=True)
+        coefficients, bias = system.solve(targets[fold.kept])
+        made.append(scaled_gram(theta, X[fold.held], kept) @ coefficients + bias)
+    rows = np.concatenate([fold.held for fold in folds])
+    order = np.argsort(rows, kind="stable")
+    return HeldOut(np.vstack(made)[order], rows[order], np.concatenate([fold.counts for fold in folds])[order])
 
 
 def select_regularization(
@@ -119,7 +129,9 @@ def select_regularization(
         point[free] = logarithms
         level, penalty = np.exp(point)
         thetas = learn_folds(best_thetas, X, targets, level, penalty, folds)
-        value = 0.5 * float(((targets - predict_folds(thetas, X, targets, level, folds)) ** 2).sum())
+        held_out = predict_folds(thetas, X, targets, level, folds)
+        squares = ((targets[held_out.rows] - held_out.predictions) ** 2).sum(axis=1)
+        value = 0.5 * float(held_out.counts @ squares)
         if value < best_value:
             best_value, best_thetas = value, thetas
         return value
@@ -150,7 +162,7 @@ class FirstLevel(NamedTuple):
     theta: Vector
     ridge: float
     penalty: float
-    held_out: Matrix
+    held_out: HeldOut
     losses: dict[str, float]
 
 
@@ -163,18 +175,25 @@ def first_level(
     folds: int,
     random_state: Any,
     classify: bool = False,
+    weights: Vector | None = None,
 ) -> FirstLevel:
     """Learn the kernel of samples X: start from the common scale of least leave-one-out error, choose λ and μ, learn θ.
 
     The partition on which the result is judged (for calibration, and to choose between one scale and several when
     `ard` is "auto") is not the one on which λ and μ were chosen. With `classify` targets are ±1 and the decisions count
-    there as well.
+    there as well. `weights` are what samples count, 1 by default: distinct ones, as `folds.bring_together` makes them.
     """
-    X = X - X.mean(axis=0)  # the kernel does not see the shift, the arithmetic does
+    weights = np.ones(len(X)) if weights is None else weights
     random = check_random_state(random_state)
-    selection_folds, outer_folds = (make_folds(len(X), folds, random) for _ in range(2))
+    order = np.arange(len(X))
+    if (weights != 1.0).any():  # the search follows its rounding errors, which depend on the order of the samples
+        order = np.lexsort(np.hstack([X, targets]).T)
+    X, targets, weights = X[order], targets[order], weights[order]
+    selection_folds, outer_folds = (make_folds(len(X), folds, random, weights) for _ in range(2))
+    X = X - X.mean(axis=0)  # the kernel does not see the shift, the arithmetic does
     starts = itertools.product(SCALE_STARTS, RIDGE_STARTS if ridge is None else (ridge,))
-    log_theta, start_ridge = least_error(Scales(X, np.array([start_scale(X)])), targets, None, ridge, starts)
+    first = Scales(X, np.array([start_scale(X, weights)]))
+    log_theta, start_ridge = least_error(first, targets, None, ridge, starts, weights)
     common = np.exp(log_theta)
     start = np.full(X.shape[1], common[0]) if ard else common
 
@@ -186,18 +205,22 @@ def first_level(
         "learned": predict_folds(thetas, X, targets, ridge, outer_folds),
         "common": predict_folds([common] * len(outer_folds), X, targets, start_ridge, outer_folds),
     }
-    squares = {name: ((targets - predictions) ** 2).mean(axis=1) for name, predictions in held_out.items()}
-    losses = {name: float(values.mean()) for name, values in squares.items()}
-    losses["standard error"] = float(stats.sem(squares["common"] - squares["learned"]))
+    _, rows, counts = held_out["learned"]
+    losses = _compared(
+        {name: ((targets[rows] - made) ** 2).mean(axis=1) for name, (made, *_) in held_out.items()}, counts
+    )
     if classify:
-        labels = per_class(targets).argmax(axis=1)
-        wrong = {name: per_class(predictions).argmax(axis=1) != labels for name, predictions in held_out.items()}
-        losses |= {f"{name} wrong": float(values.mean()) for name, values in wrong.items()}
-        losses["wrong standard error"] = float(stats.sem(wrong["common"].astype(float) - wrong["learned"]))
+        labels = per_class(targets[rows]).argmax(axis=1)
+        wrong = {name: 1.0 * (per_class(made).argmax(axis=1) != labels) for name, (made, *_) in held_out.items()}
+        shares = _compared(wrong, counts)
+        losses |= {f"{name} wrong": shares[name] for name in wrong}
+        losses["wrong standard error"] = shares["standard error"]
     if ard == "auto" and not learned_is_better(losses):
-        return FirstLevel(common, start_ridge, 0.0, held_out["common"], losses)
-    theta = learn_scales(start, X, targets, ridge, penalty)
-    return FirstLevel(theta, ridge, penalty, held_out["learned"], losses)
+        return FirstLevel(
+            common, start_ridge, 0.0, HeldOut(held_out["common"].predictions, order[rows], counts), losses
+        )
+    theta = learn_scales(start, X, targets, ridge, penalty, weights)
+    return FirstLevel(theta, ridge, penalty, HeldOut(held_out["learned"].predictions, order[rows], counts), losses)
 
 
 def learned_is_better(losses: Mapping[str, float]) -> bool:
@@ -213,7 +236,7 @@ def learned_is_better(losses: Mapping[str, float]) -> bool:
     return surely
 
 
-def _complements(folds: Folds) -> Iterator[Any]:
-    """For each fold the samples of the other folds, in order."""
-    everything = np.sort(np.concatenate(list(folds)))
-    return (np.setdiff1d(everything, fold, assume_unique=True) for fold in folds)
+def _compared(losses: Mapping[str, Vector], counts: Vector) -> dict[str, float]:
+    """The mean losses of both, and the standard error of their difference."""
+    means = {name: float(np.average(values, weights=counts)) for name, values in losses.items()}
+    return means | {"standard error": standard_error(losses["common"] - losses["learned"], counts)}

@@ -6,6 +6,7 @@ Cawley & Talbot (2014), "Kernel learning at the first level of inference", Neura
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from . import arguments
 from .classifier import KernelClassifier
 from .features import arrange, expand, feature_names, teach
 from .first_level import first_level
+from .folds import HeldOut, bring_together, read_weighted
 from .scales import as_kernel
 from .system import RidgeSystem
 
@@ -30,19 +32,19 @@ __all__ = ["FLKL", "FLKLRegressor"]
 ARD: Sequence[Any] = (True, False, "auto")
 
 
-def _fit(estimator: Any, X: Matrix, targets: Matrix) -> Matrix:
+def _fit(estimator: Any, X: Matrix, targets: Matrix, weights: Vector) -> HeldOut:
     """Check the parameters, learn the kernel, set the fitted attributes; return the held-out predictions."""
     e = estimator
     checks.choice("ard", e.ard, ARD)
     arguments.positive_or_none("ridge", e.ridge)
     arguments.positive_or_none("penalty", e.penalty)
     checks.whole("folds", e.folds, low=2)
-    learned = first_level(X, targets, e.ard, e.ridge, e.penalty, e.folds, e.random_state, is_classifier(e))
+    learned = first_level(X, targets, e.ard, e.ridge, e.penalty, e.folds, e.random_state, is_classifier(e), weights)
     names = feature_names(estimator)
     e.kernel_, e.ridge_, e.penalty_ = as_kernel(learned.theta, names), learned.ridge, learned.penalty
     e.relevance_ = dict(zip(names, np.broadcast_to(learned.theta, len(names)).tolist(), strict=True))
     gram = e.kernel_(X, features=names)
-    e.dual_coef_, e.intercept_ = RidgeSystem(gram, learned.ridge, bias=True).solve(targets)
+    e.dual_coef_, e.intercept_ = RidgeSystem(gram, learned.ridge / weights, bias=True).solve(targets)
     e.X_fit_, e.outer_loss_ = X, learned.losses
     return learned.held_out
 
@@ -117,8 +119,8 @@ class FLKL(KernelClassifier):
         self.folds = folds
         self.random_state = random_state
 
-    def _learn(self, X: Matrix, targets: Matrix) -> Matrix:
-        return _fit(self, X, targets)
+    def _learn(self, X: Matrix, targets: Matrix, weights: Vector) -> HeldOut:
+        return _fit(self, X, targets, weights)
 
 
 class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -181,13 +183,15 @@ class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.folds = folds
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn from samples X and their targets y."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from samples X and their targets y; one of weight 2 counts like two, one of weight 0 not at all."""
         samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
-        samples, targets = arrange(self, samples), np.asarray(targets, dtype=np.float64)
-        self._center, self._spread = float(targets.mean()), float(targets.std()) or 1.0
-        self._targets = targets
-        _fit(self, samples, ((targets - self._center) / self._spread)[:, None])
+        samples, targets, weights = bring_together(*read_weighted(self, samples, targets, sample_weight))
+        total = math.fsum(weights)  # sums that do not depend on the order, as `first_level` does not
+        self._center = math.fsum(weights * targets) / total
+        self._spread = math.sqrt(math.fsum(weights * (targets - self._center) ** 2) / total) or 1.0
+        self._targets, self._weights = targets, weights
+        _fit(self, arrange(self, samples), ((targets - self._center) / self._spread)[:, None], weights)
         return self
 
     def predict(self, X: ArrayLike) -> Vector:
@@ -214,5 +218,5 @@ class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         learner = KRLS(self.kernel_ + bias, threshold=threshold, ridge=self.ridge_, max_size=max_size)
         stream = TargetScaler(learner, center=self._center, unit=self._spread)
-        teach(stream, feature_names(self), self.X_fit_, self._targets)
+        teach(stream, feature_names(self), self.X_fit_, self._targets, self._weights)
         return stream

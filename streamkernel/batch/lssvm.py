@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from .. import checks, kernels
-from ..core.types import Matrix
+from ..core.types import Matrix, Vector
 from ..criteria import Expression
 from . import arguments
 from .classifier import KernelClassifier
-from .cross_validation import PARAMETER_REACH, RIDGE_STARTS, SCALE_STARTS, least_error, make_folds
+from .cross_validation import PARAMETER_REACH, RIDGE_STARTS, SCALE_STARTS, copies_left_out, least_error
 from .features import feature_names
+from .folds import HeldOut, make_folds
 from .scales import Scales, as_kernel, length_scales, start_scale
 from .system import RidgeSystem
 
@@ -99,7 +100,7 @@ class LSSVM(KernelClassifier):
         self.folds = folds
         self.random_state = random_state
 
-    def _learn(self, X: Matrix, targets: Matrix) -> Matrix:
+    def _learn(self, X: Matrix, targets: Matrix, weights: Vector) -> HeldOut:
         if not (self.kernel is None or isinstance(self.kernel, kernels.Kernel)):
             raise TypeError(f"kernel must be a kernel of streamkernel.kernels or None, got {self.kernel!r}")
         if self.ard and not (self.kernel is None or isinstance(self.kernel, kernels.RBF)):
@@ -110,28 +111,33 @@ class LSSVM(KernelClassifier):
         checks.whole("folds", self.folds, low=2)
 
         names = feature_names(self)
-        self.kernel_, self.ridge_ = self._choose(X, targets, names)
-        system = RidgeSystem(self.kernel_(X, features=names), self.ridge_, bias=True)
+        self.kernel_, self.ridge_ = self._choose(X, targets, weights, names)
+        system = RidgeSystem(self.kernel_(X, features=names), self.ridge_ / weights, bias=True)
         self.dual_coef_, self.intercept_ = system.solve(targets)  # type: ignore[assignment]
         if isinstance(self.kernel_, kernels.RBF):
             theta = 0.5 / np.broadcast_to(length_scales(self.kernel_, names), len(names)) ** 2
             self.relevance_ = dict(zip(names, theta.tolist(), strict=True))
-        return targets - system.leave_one_out_residuals(targets)
+        residuals, _ = copies_left_out(system, targets, weights)
+        return HeldOut(targets - residuals, np.arange(len(X)), weights)
 
-    def _choose(self, X: Matrix, targets: Matrix, names: list[Hashable]) -> tuple[kernels.Kernel, float]:
+    def _choose(
+        self, X: Matrix, targets: Matrix, weights: Vector, names: list[Hashable]
+    ) -> tuple[kernels.Kernel, float]:
         """The kernel and the ridge, selected or as given."""
-        kernel = as_kernel(np.array([start_scale(X)]), names) if self.kernel is None else self.kernel
+        kernel = as_kernel(np.array([start_scale(X, weights)]), names) if self.kernel is None else self.kernel
         if self.selection is None:
             return kernel, 1.0 if self.ridge is None else float(self.ridge)
-        folds = make_folds(len(X), self.folds, self.random_state) if self.selection == "kfold" else None
+        folds = None
+        if self.selection == "kfold":
+            folds = make_folds(len(X), self.folds, self.random_state, weights, np.hstack([X, targets]))
         starts = list(itertools.product(SCALE_STARTS, RIDGE_STARTS if self.ridge is None else (self.ridge,)))
         scales = length_scales(kernel, names) if isinstance(kernel, kernels.RBF) else np.array([np.inf])
         if not np.isfinite(scales).all():  # any other kernel, or an RBF with features switched off
             family = Expression(X, names, kernel, reach=PARAMETER_REACH)
-            parameters, ridge = least_error(family, targets, folds, self.ridge, starts)
+            parameters, ridge = least_error(family, targets, folds, self.ridge, starts, weights)
             return family.kernel(parameters), ridge
-        log_theta, ridge = least_error(Scales(X, 0.5 / scales**2), targets, folds, self.ridge, starts)
+        log_theta, ridge = least_error(Scales(X, 0.5 / scales**2), targets, folds, self.ridge, starts, weights)
         if self.ard and len(log_theta) < len(names):
             separate = Scales(X, np.full(len(names), math.exp(log_theta[0])))
-            log_theta, ridge = least_error(separate, targets, folds, self.ridge, [(1.0, ridge)])
+            log_theta, ridge = least_error(separate, targets, folds, self.ridge, [(1.0, ridge)], weights)
         return as_kernel(np.exp(log_theta), names), ridge

@@ -70,9 +70,10 @@ class Scales(Family):
         return np.exp(point) * (per_feature if len(point) > 1 else per_feature.sum(keepdims=True))
 
 
-def start_scale(X: Matrix) -> float:
+def start_scale(X: Matrix, weights: Vector | None = None) -> float:
     """θ₁ for which two samples are one exponent apart on average: 1/(2d) for features of unit variance."""
-    total = float(X.var(axis=0).sum())
+    center = np.average(X, axis=0, weights=weights)
+    total = float(np.average((X - center) ** 2, axis=0, weights=weights).sum())
     return 0.5 / (total if total > 0.0 else X.shape[1])
 
 

@@ -30,7 +30,7 @@ class RidgeSystem:
     gram
         K, symmetric and positive semi-definite.
     noise
-        The diagonal of R: a positive number, or one for each sample; None where `gram` is K + R already.
+        The diagonal of R: a positive number, or one for each sample.
     bias
         Whether the model has a constant term b.
 
@@ -48,13 +48,12 @@ class RidgeSystem:
 
     """
 
-    def __init__(self, gram: Matrix, noise: ArrayLike | None, bias: bool) -> None:
+    def __init__(self, gram: Matrix, noise: ArrayLike, bias: bool) -> None:
         matrix = np.array(gram, dtype=np.float64)
-        if noise is not None:
-            noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), len(matrix))
-            if not (noise > 0.0).all():
-                raise ValueError(f"noise must be positive, got {noise.min()!r}")
-            matrix[np.diag_indices_from(matrix)] += noise
+        self.noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), len(matrix))
+        if not (self.noise > 0.0).all():
+            raise ValueError(f"noise must be positive, got {self.noise.min()!r}")
+        matrix[np.diag_indices_from(matrix)] += self.noise
         # LAPACK works in columns: the transpose of a symmetric matrix is itself, and is factored where it stands.
         self._factor = linalg.cho_factor(matrix.T, lower=True, overwrite_a=True)
         self._ones = self._divide(np.ones(len(matrix))) if bias else None
