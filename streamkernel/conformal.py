@@ -2,7 +2,7 @@
 
 Gibbs & Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021, with scores that are normalized
 by the model's own standard deviation, so that the width follows the input.
-Paper -> code: α `1 − level`, α_t `_miss_rate`, γ `rate`, S(x, y) the score |y − μ(x)| / σ(x).
+Paper -> code: α `1 − confidence_level`, α_t `_miss_rate`, γ `rate`, S(x, y) the score |y − μ(x)| / σ(x).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from river.conf.interval import Interval
 
 from . import checks
 from .checkpoint import Checkpointed
+from .deprecation import former_attribute, formerly
 from .kernels import Feature
 from .learners import KRLS, reading
 
@@ -26,9 +27,9 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
 
     The interval is μ(x) ± q σ(x), with μ and σ from the wrapped model's predictive distribution and q an empirical
     quantile of the recent scores |y − μ| / σ. Which quantile is adapted after every sample: after a miss the next
-    interval is wider, after a hit a little narrower, in the proportion that makes the long-run share of misses 1 −
-    level: over T samples it differs from that by (α₁ − α_T)/(rate·T), whatever the stream does. α_T stays between about
-    0 and 1, and the difference below 1/(rate·T), as long as no score exceeds the largest recent one times the number of
+    interval is wider, after a hit a little narrower, in the proportion that makes the long-run share of misses α:
+    over T samples it differs from that by (α₁ − α_T)/(rate·T), whatever the stream does. α_T stays between about 0 and
+    1, and the difference below 1/(rate·T), as long as no score exceeds the largest recent one times the number of
     misses in a row. Who places every target just outside the interval is not covered, as no finite interval would be.
 
     Parameters
@@ -36,7 +37,7 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
     regressor
         A model whose `predict_one(x, with_dist=True)` returns a distribution with `mu` and `sigma`: any streaming
         regressor of this library, or a pipeline that ends in one.
-    level
+    confidence_level
         1 − α, the wanted coverage.
     rate
         γ, how fast the quantile adapts. Larger keeps the coverage closer to its target in short windows, with less even
@@ -50,7 +51,7 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
     >>> from river import stats
     >>> from streamkernel import AdaptiveConformal, KRLS, datasets, kernels
 
-    >>> model = AdaptiveConformal(KRLS(kernels.RBF(0.5), ridge=0.1), level=0.9)
+    >>> model = AdaptiveConformal(KRLS(kernels.RBF(0.5), ridge=0.1), confidence_level=0.9)
     >>> coverage = stats.Mean()
     >>> for x, y in datasets.Heteroscedastic(seed=1).take(2000):
     ...     coverage.update(y in model.predict_one(x, with_interval=True))
@@ -65,16 +66,21 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
 
     """
 
-    def __init__(self, regressor: Any, level: float = 0.9, rate: float = 0.02, window_size: int = 500) -> None:
-        checks.number("level", level, low=0.0, high=1.0, open_low=True)
+    @formerly(level="confidence_level")
+    def __init__(
+        self, regressor: Any, confidence_level: float = 0.9, rate: float = 0.02, window_size: int = 500
+    ) -> None:
+        checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
         checks.number("rate", rate, low=0.0, high=1.0, open_low=True)
         checks.size("window_size", window_size)
         self.regressor = regressor
-        self.level = level
+        self.confidence_level = confidence_level
         self.rate = rate
         self.window_size = window_size
         self._scores: deque[float] = deque(maxlen=window_size)
-        self._miss_rate = 1.0 - level
+        self._miss_rate = 1.0 - confidence_level
+
+    level = former_attribute("confidence_level")
 
     @property
     def _wrapped_model(self) -> Any:
@@ -91,7 +97,7 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         score = abs(y - distribution.mu) / distribution.sigma
         missed = score > self._reach()
         self.regressor.learn_one(x, y, **arguments)
-        self._miss_rate += self.rate * ((1.0 - self.level) - missed)
+        self._miss_rate += self.rate * ((1.0 - self.confidence_level) - missed)
         self._scores.append(score)
 
     def predict_one(self, x: Mapping[Feature, Any], with_interval: bool = False, **arguments: Any) -> Any:
@@ -104,15 +110,18 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         with_interval
             Return the interval, a river `Interval`, instead of the wrapped model's prediction.
         arguments
-            Passed to the wrapped model, such as `with_dist`. An `interval_level` must be the `level`, which is what the
-            quantile is adapted to.
+            Passed to the wrapped model, such as `with_dist`. An `interval_level` must be the `confidence_level`,
+            which is what the quantile is adapted to.
 
         """
         if not with_interval:
             return self.regressor.predict_one(x, **arguments)
-        wanted = arguments.get("interval_level", self.level)
-        if wanted != self.level:
-            raise ValueError(f"interval_level must be the level that is adapted to, {self.level!r}, got {wanted!r}")
+        level = self.confidence_level
+        wanted = arguments.get("interval_level", level)
+        if wanted != level:
+            raise ValueError(
+                f"interval_level must be the confidence_level that is adapted to, {level!r}, got {wanted!r}"
+            )
         distribution = self._distribution(x)
         width = self._reach() * distribution.sigma
         return Interval(distribution.mu - width, distribution.mu + width)

@@ -73,9 +73,47 @@ def formerly(*positional: str, **renamed: str) -> Callable[[Callable[P, R]], Cal
     return decorate
 
 
+def former_attribute(today: str) -> Any:
+    """An attribute under its former name, which can be read.
+
+    Examples
+    --------
+
+    >>> from streamkernel.deprecation import former_attribute
+    >>> class Model:
+    ...     ridge = 0.1
+    ...     noise = former_attribute("ridge")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     Model().noise, str(caught[0].message)
+    (0.1, "Model: the attribute 'noise' is called 'ridge' now")
+
+    """
+    return _FormerAttribute(today)
+
+
+class _FormerAttribute:
+    """A descriptor that hands over to another name."""
+
+    def __init__(self, today: str) -> None:
+        self.today = today
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self
+        message = f"{owner.__name__}: the attribute {self.name!r} is called {self.today!r} now"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return getattr(instance, self.today)
+
+
 def renamed_parameters(kind: type, parameters: dict[str, Any]) -> dict[str, Any]:
     """Constructor arguments that an earlier release has stored, by today's names."""
     former: dict[str, str] = getattr(kind.__init__, "former_names", {})  # type: ignore[misc]
+    if former.keys().isdisjoint(parameters):
+        return parameters
     return {former.get(name, name): value for name, value in parameters.items()}
 
 

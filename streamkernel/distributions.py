@@ -12,6 +12,7 @@ from river.proba.base import ContinuousDistribution as Distribution
 from scipy import optimize, special
 
 from . import checks
+from .deprecation import formerly
 
 __all__ = ["LEVEL", "GaussianMixture", "central_interval", "normal_reach", "point", "quantile"]
 
@@ -19,7 +20,8 @@ __all__ = ["LEVEL", "GaussianMixture", "central_interval", "normal_reach", "poin
 LEVEL = 0.9
 
 
-def normal_reach(level: float = LEVEL) -> float:
+@formerly(level="confidence_level")
+def normal_reach(confidence_level: float = LEVEL) -> float:
     """How many standard deviations the central interval of a Gaussian extends to either side.
 
     Examples
@@ -30,8 +32,8 @@ def normal_reach(level: float = LEVEL) -> float:
     (1.6449, 1.96)
 
     """
-    check_level(level)
-    return float(special.ndtri(0.5 * (1.0 + level)))
+    check_level(confidence_level)
+    return float(special.ndtri(0.5 * (1.0 + confidence_level)))
 
 
 def quantile(distribution: Distribution, level: float) -> float:
@@ -60,7 +62,8 @@ def quantile(distribution: Distribution, level: float) -> float:
     return float(root)
 
 
-def central_interval(prediction: Any, level: float) -> tuple[float, float]:
+@formerly(level="confidence_level")
+def central_interval(prediction: Any, confidence_level: float) -> tuple[float, float]:
     """The ends of an interval: those of an interval or pair as it is, of a distribution at the given coverage.
 
     Examples
@@ -74,9 +77,9 @@ def central_interval(prediction: Any, level: float) -> tuple[float, float]:
     (-2.92, 4.92)
 
     """
-    check_level(level)
+    check_level(confidence_level)
     if isinstance(prediction, Distribution):
-        tail = 0.5 * (1.0 - level)
+        tail = 0.5 * (1.0 - confidence_level)
         return quantile(prediction, tail), quantile(prediction, 1.0 - tail)
     is_interval = isinstance(prediction, conf.interval.Interval)
     try:
@@ -95,12 +98,12 @@ def point(prediction: Any) -> float:
     """The mean of a distribution, where it has none its mode, the middle of an interval."""
     if isinstance(prediction, Distribution):
         return float(getattr(prediction, "mu", prediction.mode))
-    return 0.5 * sum(central_interval(prediction, level=0.5))
+    return 0.5 * sum(central_interval(prediction, 0.5))
 
 
-def check_level(level: Any) -> None:
-    """Raise an error unless `level` is a probability between 0 and 1, both excluded."""
-    checks.number("level", level, low=0.0, high=1.0, open_low=True, open_high=True)
+def check_level(confidence_level: Any) -> None:
+    """Raise an error unless it is a probability between 0 and 1, both excluded."""
+    checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True, open_high=True)
 
 
 class GaussianMixture(Distribution):
@@ -168,9 +171,10 @@ class GaussianMixture(Distribution):
         """P(X ≤ x)."""
         return sum(w * 0.5 * math.erfc((m - x) / (s * math.sqrt(2.0))) for w, m, s in self._parts)
 
-    def interval(self, level: float) -> Any:
+    @formerly(level="confidence_level")
+    def interval(self, confidence_level: float) -> Any:
         """The central interval of this probability, a river `Interval`."""
-        return conf.interval.Interval(*central_interval(self, level))
+        return conf.interval.Interval(*central_interval(self, confidence_level))
 
     def sample(self) -> float:
         """A random value."""

@@ -29,6 +29,7 @@ from river.metrics.base import MeanMetric, RegressionMetric, WrapperMetric
 from river.proba.base import ContinuousDistribution as Distribution
 from scipy import integrate
 
+from .deprecation import former_attribute, formerly
 from .distributions import LEVEL, central_interval, check_level, point, quantile
 
 __all__ = [
@@ -114,20 +115,23 @@ class CRPS(MeanMetric, RegressionMetric):
 class _IntervalMetric(MeanMetric, RegressionMetric):
     """A mean over intervals of one level."""
 
-    def __init__(self, level: float = LEVEL) -> None:
+    @formerly(level="confidence_level")
+    def __init__(self, confidence_level: float = LEVEL) -> None:
         super().__init__()
-        check_level(level)
-        self.level: float = level
+        check_level(confidence_level)
+        self.confidence_level: float = confidence_level
+
+    level = former_attribute("confidence_level")
 
 
 class IntervalScore(_IntervalMetric):
-    """The mean interval score of Winkler: the width, and 2/(1 − level) times the distance of a target outside.
+    """The mean interval score of Winkler: the width, and 2/α times the distance of a target outside.
 
-    Smallest, in expectation, for the quantiles ½(1 − level) and ½(1 + level) of the true distribution.
+    Smallest, in expectation, for the quantiles ½α and 1 − ½α of the true distribution; α is 1 − `confidence_level`.
 
     Parameters
     ----------
-    level
+    confidence_level
         The coverage that the intervals are made for, 1 − α.
 
     Examples
@@ -149,17 +153,17 @@ class IntervalScore(_IntervalMetric):
     """
 
     def _eval(self, y_true: float, y_pred: Any) -> float:
-        lower, upper = central_interval(y_pred, self.level)
+        lower, upper = central_interval(y_pred, self.confidence_level)
         outside = max(lower - y_true, y_true - upper, 0.0)
-        return upper - lower + 2.0 / (1.0 - self.level) * outside
+        return upper - lower + 2.0 / (1.0 - self.confidence_level) * outside
 
 
 class Coverage(_IntervalMetric):
-    """The share of targets inside their interval; the best coverage is the one nearest to `level`.
+    """The share of targets inside their interval; the best coverage is the one nearest to `confidence_level`.
 
     Parameters
     ----------
-    level
+    confidence_level
         The coverage that the intervals are made for.
 
     Examples
@@ -180,17 +184,17 @@ class Coverage(_IntervalMetric):
     _fmt = ".2%"
 
     def _eval(self, y_true: float, y_pred: Any) -> float:
-        lower, upper = central_interval(y_pred, self.level)
+        lower, upper = central_interval(y_pred, self.confidence_level)
         return float(lower <= y_true <= upper)
 
     @property
     def bigger_is_better(self) -> bool:
-        """Not more coverage, but that nearest to `level` is better: `is_better_than` compares so."""
+        """Not more coverage, but that nearest to `confidence_level` is better: `is_better_than` compares so."""
         return False
 
     def is_better_than(self, other: Coverage) -> bool:
         """Whether this coverage is nearer to its level than another."""
-        return abs(self.get() - self.level) < abs(other.get() - other.level)
+        return abs(self.get() - self.confidence_level) < abs(other.get() - other.confidence_level)
 
 
 class OnMean(WrapperMetric, RegressionMetric):

@@ -11,6 +11,7 @@ from river.proba.base import ContinuousDistribution as Distribution
 
 from . import checks
 from .core.types import Vector
+from .deprecation import formerly
 from .distributions import LEVEL, central_interval, normal_reach, point
 
 __all__ = [
@@ -24,11 +25,12 @@ __all__ = [
 ]
 
 
+@formerly(levels="confidence_levels")
 def plot_intervals(
     y: Iterable[float],
     dists: Iterable[Distribution | conf.interval.Interval | tuple[float, float]],
     x: Sequence[Any] | None = None,
-    levels: float | Sequence[float] = (0.5, LEVEL),
+    confidence_levels: float | Sequence[float] = (0.5, LEVEL),
     ax: Any = None,
 ) -> Any:
     """Targets over bands of their predictive distributions or intervals; targets outside the widest band stand out.
@@ -42,7 +44,7 @@ def plot_intervals(
         (lower, upper), drawn as it is.
     x
         Positions along the horizontal axis, such as times or one feature, in any order; 0, 1, ... when None.
-    levels
+    confidence_levels
         The coverage of each band, or of one, for distributions.
     ax
         The matplotlib Axes to draw on; new when None.
@@ -58,7 +60,7 @@ def plot_intervals(
     >>> from streamkernel.plotting import plot_intervals
 
     >>> dists = [proba.Gaussian._from_state(n=1, m=m, var=1.0, ddof=0) for m in (0.0, 1.0, 2.0)]
-    >>> ax = plot_intervals([0.3, 0.9, 4.0], dists, levels=0.9)
+    >>> ax = plot_intervals([0.3, 0.9, 4.0], dists, confidence_levels=0.9)
     >>> ax.get_legend_handles_labels()[1]
     ['90 % interval', 'prediction', 'inside', 'outside: 1 of 3']
 
@@ -71,9 +73,10 @@ def plot_intervals(
         raise ValueError(f"x has {len(positions)} positions but y has {len(targets)} targets")
     order = np.argsort(positions, kind="stable")
     positions, targets, predictions = positions[order], targets[order], [predictions[i] for i in order]
-    widest_first = sorted([levels] if isinstance(levels, float | int) else levels, reverse=True)
+    levels = [confidence_levels] if isinstance(confidence_levels, float | int) else confidence_levels
+    widest_first = sorted(levels, reverse=True)
     if not widest_first:
-        raise ValueError(f"levels must name at least one coverage, got {levels!r}")
+        raise ValueError(f"confidence_levels must name at least one coverage, got {confidence_levels!r}")
     fixed = not all(isinstance(prediction, Distribution) for prediction in predictions)
 
     ax = _axes("plot_intervals", ax)

@@ -180,7 +180,7 @@ def test_names_that_look_like_numbers(folder, capsys):
 
 
 def test_predictions_of_a_saved_model_are_those_of_python(folder, capsys):
-    assert cli.main(["predict", "model.skm", "new.csv", "--level", "0.5"]) == 0
+    assert cli.main(["predict", "model.skm", "new.csv", "--confidence-level", "0.5"]) == 0
     model = streamkernel.load("model.skm")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "row,prediction,lower,upper"
@@ -266,7 +266,7 @@ def test_errors_are_one_line(folder, capsys, arguments, said):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["demo", "--seed", "-1"], ["demo", "--noise", "nan"], ["run", "x", "--level", "1"]]
+    "arguments", [["demo", "--seed", "-1"], ["demo", "--noise", "nan"], ["run", "x", "--confidence-level", "1"]]
 )
 def test_arguments_are_checked(arguments, capsys):
     with pytest.raises(SystemExit) as stop:

@@ -33,7 +33,7 @@ def table(tmp_path: Any) -> Any:
 @pytest.mark.parametrize("model", ["auto", "krls"])
 def test_the_saved_page_holds_what_was_predicted(table: Any, tmp_path: Any, capsys: Any, model: str) -> None:
     page, log = tmp_path / "page.html", tmp_path / "log.csv"
-    options = ["--model", model, "--level", "0.8", "--predictions", str(log), "--json"]
+    options = ["--model", model, "--confidence-level", "0.8", "--predictions", str(log), "--json"]
     assert cli.main(["run", str(table), "--target", "y", "--live", "--live-save", str(page), *options]) == 0
     said = capsys.readouterr()
     assert re.search(r"live at http://127\.0\.0\.1:\d+/", said.err)

@@ -42,7 +42,7 @@ def band(collection):
 
 def test_bands_points_and_outliers(ax):
     y = [0.2, 1.5, 6.0, 2.9]
-    assert plot_intervals(y, gaussians(range(4)), levels=(0.5, 0.9), ax=ax) is ax
+    assert plot_intervals(y, gaussians(range(4)), confidence_levels=(0.5, 0.9), ax=ax) is ax
     wide, narrow = map(band, ax.collections)
     for i in range(4):
         assert wide[i] == pytest.approx(stats.norm.interval(0.9, i))
@@ -55,7 +55,7 @@ def test_bands_points_and_outliers(ax):
 
 
 def test_positions_are_sorted(ax):
-    plot_intervals([1.0, 2.0, 3.0], gaussians([1.0, 2.0, 3.0]), x=[30.0, 10.0, 20.0], levels=0.9, ax=ax)
+    plot_intervals([1.0, 2.0, 3.0], gaussians([1.0, 2.0, 3.0]), x=[30.0, 10.0, 20.0], confidence_levels=0.9, ax=ax)
     np.testing.assert_allclose(lines(ax)["prediction"], [[10, 2], [20, 3], [30, 1]])
 
 
@@ -84,9 +84,9 @@ def test_new_axes_are_made():
     [
         ({"y": [1.0]}, "y has 1 targets but dists has 2 predictions"),
         ({"x": [1.0]}, "x has 1 positions but y has 2 targets"),
-        ({"levels": ()}, "levels must name at least one coverage"),
-        ({"levels": 90}, "level must be a number between 0 and 1, got 90"),
-        ({"levels": (0.5, 1.0)}, "level must be a number between 0 and 1, got 1.0"),
+        ({"confidence_levels": ()}, "confidence_levels must name at least one coverage"),
+        ({"confidence_levels": 90}, "confidence_level must be a number between 0 and 1, got 90"),
+        ({"confidence_levels": (0.5, 1.0)}, "confidence_level must be a number between 0 and 1, got 1.0"),
     ],
 )
 def test_bad_input(ax, arguments, message):

@@ -192,9 +192,11 @@ def test_adaptive_conformal_says_what_it_needs() -> None:
         AdaptiveConformal(linear_model.LinearRegression()).learn_one({"x": 1.0}, 1.0)
     with pytest.raises(TypeError, match="regressor must predict distributions"):
         AdaptiveConformal(preprocessing.StandardScaler() | KLMS(RBF(1.0))).predict_one({"x": 1.0}, with_interval=True)
-    model = AdaptiveConformal(KRLS(ridge=0.1), level=0.8)
+    model = AdaptiveConformal(KRLS(ridge=0.1), confidence_level=0.8)
     model.learn_one({"x": 1.0}, 1.0)
-    with pytest.raises(ValueError, match=r"interval_level must be the level that is adapted to, 0\.8, got 0\.5"):
+    with pytest.raises(
+        ValueError, match=r"interval_level must be the confidence_level that is adapted to, 0\.8, got 0\.5"
+    ):
         model.predict_one({"x": 1.0}, with_interval=True, interval_level=0.5)
     assert model.predict_one({"x": 1.0}, with_interval=True, interval_level=0.8)
     assert isinstance(compose.Pipeline(model).predict_one({"x": 1.0}), float)

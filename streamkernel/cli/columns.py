@@ -15,10 +15,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..calendars import as_date
+from ..gaps import is_gap
 from .tables import BadRow
-
-# Cells, in lower case, that say that there is no value.
-GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "<na>", "null", "none", "-nan"))
 
 # Larger numbers are errors of whoever wrote them, and their squares overflow.
 LARGEST = 1e100
@@ -148,22 +146,6 @@ class Columns:
         if self._numbers_only:
             return "; choose columns with --features, or --model auto, which takes words"
         return f"; if they are names, give --words {name}"
-
-
-def is_gap(cell: Any) -> bool:
-    """Whether a cell says that there is no value.
-
-    Examples
-    --------
-
-    >>> from streamkernel.cli.columns import is_gap
-    >>> [is_gap(cell) for cell in ("", " NA ", "NaN", None, "0", "red")]
-    [True, True, True, True, False, False]
-
-    """
-    if isinstance(cell, str):
-        return len(cell) < 8 and cell.strip().lower() in GAPS
-    return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
 def as_number(cell: Any, point: str = ".") -> float | None:

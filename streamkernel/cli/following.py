@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from ..gaps import is_gap
 from ..session import Session
-from .columns import WORD, Columns, as_number, is_gap, shown
+from .columns import WORD, Columns, as_number, shown
 from .options import build_classifier, build_model, column_names, model_class, model_name, model_options
 from .output import OK, SIGNALED, CommandError, ReadingBar, message, print_result
 from .plots import PLOTTED_ROWS, check_plot, plot_run
@@ -219,7 +220,7 @@ class Following:
             PredictionLog(arguments.predictions, header, known, arguments.file == "-") as log,
             ReadingBar(self.table, hidden) as bar,
         ):
-            level = arguments.level if log.active or self.view is not None else None
+            level = arguments.confidence_level if log.active or self.view is not None else None
             rows = bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file)))
             with self._keeping(log), contextlib.suppress(Stopped):
                 for mark, row in rows:
@@ -239,7 +240,7 @@ class Following:
         try:
             x, y = self.columns.read(row)
             if y is None:
-                found = session.predict(x, self.arguments.level) if log.active else ()
+                found = session.predict(x, self.arguments.confidence_level) if log.active else ()
                 session.unlabeled += 1
                 session.rows += 1
             else:

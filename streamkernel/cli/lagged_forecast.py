@@ -74,7 +74,7 @@ def _learned(series: Sequence[float], arguments: argparse.Namespace, seen: Any =
         arguments.lags or 10,
         arguments.stride,
         rollout=arguments.rollout,
-        confidence_level=arguments.level,
+        confidence_level=arguments.confidence_level,
         seed=arguments.seed,
     )
     values = progress(series, "learning", len(series))

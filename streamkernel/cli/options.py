@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import Any
 
-from .output import CommandError
+from .output import CommandError, message
 
 MODELS = ("auto", "krls", "krr", "kaar", "ikaar", "ckaar", "heteroscedastic")
 
@@ -59,6 +59,28 @@ def level(text: str) -> float:
     if not 0.0 < value < 1.0:
         raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 1")
     return value
+
+
+class _FormerName(argparse.Action):
+    """An option under its former name: understood for one release, with a warning."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        today = f"--{self.dest.replace('_', '-')}"
+        message(f"{option_string} is called {today} now")
+        setattr(namespace, self.dest, values)
+
+
+def add_confidence_level(parser: Any, of: str = "of the bounds") -> None:
+    """The probability of intervals."""
+    parser.add_argument(
+        "--confidence-level",
+        type=level,
+        default=0.9,
+        metavar="P",
+        help=f"probability {of} (default %(default)s)",
+    )
+    hidden = {"default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    parser.add_argument("--level", type=level, action=_FormerName, dest="confidence_level", **hidden)
 
 
 def delimiter(text: str) -> str:

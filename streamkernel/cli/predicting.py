@@ -33,7 +33,7 @@ def predict(arguments: argparse.Namespace) -> int:
         with ReadingBar(table, arguments.predictions == "-" and sys.stdout.isatty()) as bar:
             for number, (_, row) in enumerate(bar.rows(table), start=1):
                 try:
-                    found = session.predict(columns.read(row)[0], arguments.level)
+                    found = session.predict(columns.read(row)[0], arguments.confidence_level)
                 except (TypeError, ValueError, ArithmeticError) as error:
                     where = f"{arguments.file}, row {number}"
                     if arguments.on_error == "stop":

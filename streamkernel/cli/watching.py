@@ -39,7 +39,7 @@ def open_view(arguments: argparse.Namespace, model: Any, column: str) -> View | 
     from ..live import View
 
     try:
-        view = View(model, f"{arguments.file}: {column}", arguments.port or 0, arguments.level)
+        view = View(model, f"{arguments.file}: {column}", arguments.port or 0, arguments.confidence_level)
     except OSError as error:
         raise CommandError(f"--port {arguments.port}: {error}") from error
     message(f"live at {view.url} (Ctrl-C ends it)")

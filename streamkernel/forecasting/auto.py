@@ -17,6 +17,7 @@ from river import conf, time_series
 from .. import checks
 from ..checkpoint import Checkpointed
 from ..core.types import Matrix, Vector
+from ..deprecation import formerly
 from ..kernels import Feature
 from ..learners import reading
 from . import determinism, explaining
@@ -239,8 +240,12 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
             return self.forecast_intervals(horizon, (self.confidence_level,), xs)[self.confidence_level]
         return [float(value) for value in self._means(self._future(horizon, xs))]
 
+    @formerly(levels="confidence_levels")
     def forecast_intervals(
-        self, horizon: int, levels: Sequence[float] = (0.5, 0.9), xs: Iterable[Mapping[Feature, Any]] | None = None
+        self,
+        horizon: int,
+        confidence_levels: Sequence[float] = (0.5, 0.9),
+        xs: Iterable[Mapping[Feature, Any]] | None = None,
     ) -> dict[float, list[Any]]:
         """Intervals of several levels at once.
 
@@ -248,19 +253,19 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         ----------
         horizon
             How many steps.
-        levels
+        confidence_levels
             The probabilities of the intervals.
         xs
             Exogenous features, as `forecast` takes them.
 
         """
-        for level in levels:
-            checks.number("levels", level, low=0.0, high=1.0, open_low=True)
+        for level in confidence_levels:
+            checks.number("confidence_levels", level, low=0.0, high=1.0, open_low=True)
         future = self._future(horizon, xs)
-        bounds = [self._bounds(future, level) for level in levels]
+        bounds = [self._bounds(future, level) for level in confidence_levels]
         return {
             level: [conf.Interval(float(low), float(high)) for low, high in zip(lower, upper)]
-            for level, (lower, upper) in zip(levels, bounds)
+            for level, (lower, upper) in zip(confidence_levels, bounds)
         }
 
     def _future(self, horizon: int, xs: Iterable[Mapping[Feature, Any]] | None) -> Matrix:

@@ -66,7 +66,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
     pad
         Whether the series counts as zero before its start. By default learning begins when every lag exists.
     confidence_level
-        Of the intervals. Around an `AdaptiveConformal` it must be the level of that.
+        Of the intervals. Around an `AdaptiveConformal` it must be that of it.
     n_paths
         How many sampled paths the intervals are quantiles of, beyond the steps that are forecast directly: those have
         the exact quantiles of the model's distribution, or its own interval where it is an `AdaptiveConformal`.
@@ -129,9 +129,10 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             raise ValueError(f"rollout must be 1 where horizon is {horizon} (only iteration rolls out), got {rollout}")
         checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
         conformal = _final(model) if isinstance(_final(model), AdaptiveConformal) else None
-        if conformal is not None and conformal.level != confidence_level:
+        if conformal is not None and conformal.confidence_level != confidence_level:
+            theirs = conformal.confidence_level
             raise ValueError(
-                f"confidence_level must be that of the AdaptiveConformal, {conformal.level}, got {confidence_level}"
+                f"confidence_level must be that of the AdaptiveConformal, {theirs}, got {confidence_level}"
             )
         checks.whole("seed", seed, low=0, optional=True)
         self.model = model
@@ -152,6 +153,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         depth = min(rollout - 1, max(self._delays))
         self._estimates: deque[tuple[float, ...]] = deque([(0.0,) * (rollout - 1)] * depth if pad else [], maxlen=depth)
         self._seen = 0
+        self._careful, self._left_out = False, 0
         self._exogenous = False
         self._conformal = conformal is not None
         named = inspect.signature(_final(model).predict_one).parameters
@@ -190,11 +192,30 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             return
         # It may be learned where its powers overflow once it is a lag: that is tried out on a copy.
         trial = copy.deepcopy(self)
+        trial._careful = True
         trial._learn(value, exogenous)
         for _ in range(max(self._delays) + 1):
             trial._path([exogenous], lambda step, sample: float(trial._models[step].predict_one(sample)))
             trial._learn(self._history[-1] if self._history else 0.0, exogenous)
         self._learn(value, exogenous)
+
+    def _learn_sample(self, model: Any, sample: Features, value: float) -> None:
+        """Learn a value from its lags; where those hold a leap that makes them unlearnable, leave it out and say so.
+
+        The series goes on: with an error it would stand still for as long as the leap is the oldest lag, for good.
+        """
+        try:
+            model.learn_one(sample, value)
+        except ValueError as error:
+            largest = max((abs(sample[name]) for name in self._names if name in sample), default=0.0)
+            if self._careful or largest <= LARGEST_LEAP * (1.0 + abs(value)):
+                raise
+            self._left_out += 1
+            warnings.warn(
+                f"the value {value!r} was not learned from its lags, since one of them is {largest:g} "
+                f"({self._left_out} values left out so far): {error}",
+                stacklevel=4,
+            )
 
     def _learn(self, value: float, exogenous: Features) -> None:
         """Learn a value that was checked."""
@@ -202,7 +223,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             if len(self._history) >= max(self._delays) + steps:
                 sample = exogenous | self._lagged(self._history, steps)
                 error = 0.0 if self._gives_dist else value - model.predict_one(sample)
-                model.learn_one(sample, value)
+                self._learn_sample(model, sample, value)
                 if not self._gives_dist:
                     count, squares = self._errors[steps]
                     self._errors[steps] = count + 1, squares + error**2
@@ -234,7 +255,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         for ahead in range(1, self.rollout + 1):
             sample = exogenous | self._rolled(self._history, self._estimates, ahead)
             if ahead > 1:
-                self.model.learn_one(sample, value)
+                self._learn_sample(self.model, sample, value)
             if ahead < self.rollout:
                 estimates.append(self.model.predict_one(sample))
         return estimates
@@ -429,6 +450,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             "exogenous": self._exogenous,
             "errors": self._errors,
             "watched": [self._unscaled, self._level_sum, self._square_sum],
+            "left_out": self._left_out,
             "entropy": self._entropy,
         }
 
@@ -439,6 +461,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         self._seen, self._exogenous = state["seen"], state["exogenous"]
         self._errors, self._entropy = state["errors"], state["entropy"]
         self._unscaled, self._level_sum, self._square_sum = state.get("watched", [False, 0.0, 0.0])
+        self._left_out = state.get("left_out", 0)
 
 
 def _final(model: Any) -> Any:

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..gaps import is_gap
 from ..kernels import Feature
 from .auto import AutoKernelForecaster
 from .features import going_on
 
 DEFAULT_HORIZON = 10
-# Cells, in lower case, that say that there is no value.
-GAPS = frozenset(("", "na", "n/a", "#n/a", "nan", "<na>", "null", "none", "-nan"))
 Progress = Callable[[Sequence[Any], str], Iterable[Any]]
 # Lets a model learn a value with its features.
 Learn = Callable[[Any, float, Any], None]
@@ -83,12 +82,8 @@ def past_of(rows: Sequence[Mapping[str, Any]], column: str, features: Sequence[s
     return Past(values[:end], xs[:end], xs[end:])
 
 
-def _is_gap(value: Any) -> bool:
-    return value is None or value != value or (isinstance(value, str) and value.strip().lower() in GAPS)
-
-
 def _cell(number: int, name: str, value: Any) -> float:
-    if _is_gap(value):
+    if is_gap(value):
         return math.nan
     try:
         found = float(value)
@@ -101,7 +96,7 @@ def _cell(number: int, name: str, value: Any) -> float:
 
 def _feature(value: Any) -> Any:
     """A number, a gap, a date, or a word."""
-    if _is_gap(value):
+    if is_gap(value):
         return None
     if isinstance(value, datetime.date):
         return value
@@ -132,7 +127,7 @@ def forecast_series(
     past: Past,
     horizon: int | None = None,
     season: int | None = None,
-    level: float = 0.9,
+    confidence_level: float = 0.9,
     backtests: int = 5,
     progress: Progress = lambda items, label: items,
     learn: Learn | None = None,
@@ -150,7 +145,7 @@ def forecast_series(
             "with features other than dates, rows with an empty cell of the series must follow, with the features of "
             "the steps to forecast"
         )
-    model = AutoKernelForecaster(season=season, confidence_level=level)
+    model = AutoKernelForecaster(season=season, confidence_level=confidence_level)
     wanted = len(past.future) or horizon
     count = len(past.values)
     span = wanted or DEFAULT_HORIZON

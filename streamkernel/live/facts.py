@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..auto import AutoKernelRegressor
+from ..auto.base import AutoKernelModel
 from ..auto.tuning import as_budget
 
 # Experts and columns that a page shows.
@@ -45,7 +45,7 @@ def reader_of(model: Any, name: str) -> Callable[[], Any] | None:
 
 def limit(model: Any) -> int | None:
     """The most points that the model's dictionary may have."""
-    if isinstance(model, AutoKernelRegressor):
+    if isinstance(model, AutoKernelModel):
         return as_budget(model.budget).max_size
     found = getattr(model, "max_size", None)
     return found if isinstance(found, int) else None

@@ -13,7 +13,8 @@ from importlib import resources
 from typing import Any
 
 from .. import checks
-from ..distributions import LEVEL
+from ..deprecation import formerly
+from ..distributions import LEVEL, check_level
 from . import facts
 from .record import ROLLING, Record, Row, columns
 from .server import Server
@@ -43,7 +44,7 @@ class View:
         What the page calls the stream.
     port
         Where to listen, on 127.0.0.1; 0 is a free port.
-    level
+    confidence_level
         The probability of the band.
 
     Examples
@@ -63,10 +64,11 @@ class View:
 
     """
 
-    def __init__(self, model: Any = None, title: str = "", port: int = 0, level: float = LEVEL) -> None:
+    @formerly(level="confidence_level")
+    def __init__(self, model: Any = None, title: str = "", port: int = 0, confidence_level: float = LEVEL) -> None:
         checks.number("port", port, low=0, high=65535)
-        checks.number("level", level, low=0.0, high=1.0, open_low=True, open_high=True)
-        self._level = level
+        check_level(confidence_level)
+        self._level = confidence_level
         self._model = None if model is None else facts.innermost(model)
         self._title = title or ("" if model is None else type(self._model).__name__)
         self._size = facts.reader_of(self._model, "size")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from ..options import MODEL_OPTIONS, add_file, add_model, column_names, level, natural, positive
+from ..options import MODEL_OPTIONS, add_confidence_level, add_file, add_model, column_names, natural, positive
 from ..output import OK, CommandError, print_json, progress, shown, table
 from ..watching import add_live
 
@@ -28,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--horizon", type=positive, help="steps to forecast (default: one season, or 10)")
     parser.add_argument("--season", type=positive, help="steps of a season (default: found in the series)")
-    parser.add_argument("--level", type=level, default=0.9, help="of the intervals (default %(default)s)")
+    add_confidence_level(parser, "of the intervals")
     parser.add_argument("--backtest", type=natural, default=5, help="forecasts of its own end (default %(default)s)")
     parser.add_argument(
         "--features",
@@ -111,7 +111,7 @@ def _outcomes(arguments: argparse.Namespace, seen: SeriesView | None) -> dict[st
                 past,
                 arguments.horizon,
                 arguments.season,
-                arguments.level,
+                arguments.confidence_level,
                 arguments.backtest,
                 progress,
                 None if seen is None else seen.learn,

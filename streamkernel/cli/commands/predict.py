@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from ..options import add_cells, add_file, level
+from ..options import add_cells, add_confidence_level, add_file
 
 EXAMPLES = """\
   streamkernel predict model.skm new.csv
-  streamkernel predict model.skm new.csv --level 0.95 --predictions predicted.csv --on-error skip"""
+  streamkernel predict model.skm new.csv --confidence-level 0.95 --predictions predicted.csv --on-error skip"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--features", metavar="A,B,...", help="columns (default: those that the model was learned with)"
     )
     add_cells(parser)
-    parser.add_argument("--level", type=level, default=0.9, help="probability of the bounds (default %(default)s)")
+    add_confidence_level(parser)
     parser.add_argument("--predictions", metavar="CSV", default="-", help="(default -, standard output)")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..options import add_cells, add_file, add_model, level, positive
+from ..options import add_cells, add_confidence_level, add_file, add_model, positive
 from ..watching import add_live
 
 EXAMPLES = """\
@@ -31,7 +31,7 @@ def add_outputs(parser: argparse.ArgumentParser) -> None:
     """What is written, and how a run goes on."""
     group = parser.add_argument_group("output")
     group.add_argument("--predictions", metavar="CSV", help="write every prediction with its bounds; - as it is made")
-    group.add_argument("--level", type=level, default=0.9, help="probability of the bounds (default %(default)s)")
+    add_confidence_level(group)
     group.add_argument("--plot", metavar="PNG", help="plot the last rows and their errors")
     group.add_argument("--save", metavar="FILE", help="write a checkpoint at the end, when interrupted, and in between")
     group.add_argument(
