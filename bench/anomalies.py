@@ -28,7 +28,8 @@ from river import anomaly, linear_model, preprocessing
 from river import datasets as river_datasets
 from sklearn.metrics import roc_auc_score
 
-from bench.papers.report import progress, table, write_csv
+from bench import record
+from bench.papers.report import progress, table
 from streamkernel import SupervisedKernelAnomalyDetector, datasets
 
 Sample = tuple[dict[Any, float], float]
@@ -180,7 +181,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         best = sum(row["streamkernel"] >= max(row[who] for who in list(DETECTORS)[1:]) for row in rows)
         print(f"\nHighest area under the ROC curve: streamkernel in {best} of {len(rows)} rows.")
     if not options.quick and not options.development:
-        write_csv(options.out / "anomalies.csv", list(rows[0]), [list(row.values()) for row in rows])
+        made = record.provenance("python -m bench.anomalies", f"1 run, seed {SEED}", ["river", "scikit-learn"])
+        record.write(options.out / "anomalies.csv", list(rows[0]), [list(row.values()) for row in rows], made)
     return 0
 
 

@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.papers.report import progress, table, write_csv
+from bench import record
+from bench.papers.report import progress, table
 from streamkernel import AutoKernelRegressor
 
 Sample = tuple[dict[str, Any], float]
@@ -135,10 +136,10 @@ SPIKE_HEADERS = ["stream", "rows", "gross errors", "RMSE without", *(f"10^{e}" f
 
 def spike_streams() -> list[tuple[str, list[Sample]]]:
     """Ten streams, none of which is reported elsewhere."""
-    from bench import streams
+    from bench.stream_sources import DEVELOPMENT
 
     names = ("concrete", "auto-mpg", "mg", "Mexican hat", "Lorenz", "Mv", "switching", "trending", "panel")
-    return [("mixed", mixed(2000)), *((name, streams.DEVELOPMENT[name]()[:2000]) for name in names)]
+    return [("mixed", mixed(2000)), *((name, DEVELOPMENT[name]()[:2000]) for name in names)]
 
 
 def try_spikes(quick: bool) -> list[list[Any]]:
@@ -170,7 +171,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         budget = args.budget if args.budget.isalpha() else float(args.budget)
         headers, name = STEP_HEADERS, "auto.csv"
         lines = time_steps(QUICK_ROWS if args.quick else args.rows, budget, args.beside)
-    write_csv(Path(args.out) / name, headers, lines)
+    made = record.provenance(f"python -m bench.auto{' --spikes' if args.spikes else ''}", "1 run, fixed seeds")
+    record.write(Path(args.out) / name, headers, lines, made)
     print(json.dumps([dict(zip(headers, line)) for line in lines]) if args.json else table(headers, lines))
     return 0
 

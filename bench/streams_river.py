@@ -26,7 +26,8 @@ from typing import Any
 from river import datasets as river_datasets
 from river import feature_extraction, forest, linear_model, neighbors, optim, preprocessing, rules
 
-from bench.papers.report import progress, table, write_csv
+from bench import record
+from bench.papers.report import progress, table
 from streamkernel import KRLS, datasets, kernels
 
 Sample = tuple[dict[Any, float], float]
@@ -165,7 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in progress(names, "streams"):
         rows += contest(name, list(itertools.islice(STREAMS[name](), length)), args.quick)
     headers = ["stream", "samples", "method", "RMSE", "seconds", "settings", "chosen"]
-    write_csv(Path(args.out) / "streams-river.csv", headers, rows)
+    made = record.provenance("python -m bench.streams_river", "1 run, seed 1", ["river"])
+    record.write(Path(args.out) / "streams-river.csv", headers, rows, made)
     if args.json:
         print(json.dumps([dict(zip(headers, row)) for row in rows]))
         return 0

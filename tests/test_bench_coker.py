@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import dataclasses
 import json
 import math
@@ -11,10 +10,12 @@ import math
 import numpy as np
 import pytest
 
+from bench import record
 from bench.papers import coker
 from streamkernel import datasets, kernels
 from streamkernel.batch import CoKER
-from streamkernel.batch.cross_validation import leave_folds_out, make_folds
+from streamkernel.batch.cross_validation import leave_folds_out
+from streamkernel.batch.folds import make_folds
 from streamkernel.batch.system import RidgeSystem
 
 FILES = ("abalone.csv", "mg.csv", "liver-disorders.csv", "winequality-red.csv", "german-credit.csv")
@@ -45,16 +46,14 @@ def test_quick_form(data, tmp_path, capsys):
     assert "Table 3, Abalone, RF: a mean absolute error of 4.002 is above the root" in shown.out
     for decision in coker.DECISIONS:
         assert decision in shown.out
-    with (tmp_path / "coker.csv").open(encoding="utf-8") as file:
-        rows = {row["method"]: row for row in csv.DictReader(file)}
+    rows = {row["method"]: row for row in record.read(tmp_path / "coker.csv")}
     assert set(rows) == {*coker.REGRESSORS, *coker.OURS}
     variance = float(datasets.MG().arrays()[1].var())
     for row in rows.values():
         assert float(row["MSE"]) < variance
         assert float(row["MAE"]) <= math.sqrt(float(row["MSE"]))
     for file, methods in (("coker-classification", coker.CLASSIFIERS), ("coker-digits", coker.DIGIT_METHODS)):
-        with (tmp_path / f"{file}.csv").open(encoding="utf-8") as lines:
-            found = {row["method"]: float(row["accuracy"]) for row in csv.DictReader(lines)}
+        found = {row["method"]: float(row["accuracy"]) for row in record.read(tmp_path / f"{file}.csv")}
         assert set(found) == {*methods, *coker.OURS}
         assert min(found.values()) > 50.0
     for number in (1, 2, 3, 4):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from bench import record
 from bench.papers import flkl
 
 
@@ -34,8 +34,7 @@ def test_quick_run(data, tmp_path, capsys, monkeypatch):
     sections = json.loads(capsys.readouterr().out)
     table_3 = next(rows for title, rows in sections.items() if title.startswith("Table 3"))
     assert [row["data set"] for row in table_3] == list(flkl.QUICK)
-    with (tmp_path / "flkl.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = record.read(tmp_path / "flkl.csv")
     assert len(rows) == 2
     assert all(0.0 <= float(row[method]) < 50.0 for row in rows for method in flkl.METHODS)
     assert (tmp_path / "flkl-ranks.png").stat().st_size > 1000
@@ -54,7 +53,7 @@ def test_stored_splits_are_restored(tmp_path):
     relevances = {method: {1: 0.5, 2: 0.0, 3: 1.25e-7} for method in flkl.ARD_METHODS}
     numbers = {method: 1.5 * i for i, method in enumerate(flkl.METHODS)}
     splits = [flkl.Split("heart", kind, 3, numbers, numbers, relevances) for kind in ("official", "generated")]
-    flkl.store(tmp_path / "flkl.csv", splits)
+    flkl.store(tmp_path / "flkl.csv", splits, "by hand")
     assert flkl.restore(tmp_path / "flkl.csv") == splits
     assert flkl.restore(tmp_path / "absent.csv") == []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from reference import JIT
 
-from bench import forecast, forecast_chaos, forecast_long, forecast_rivals
+from bench import forecast, forecast_chaos, forecast_long, forecast_rivals, record
 from bench.forecast_rivals import Forecasts
 from bench.forecast_series import DESIGN, HELD_OUT, SERIES, Series, origins, scale
 
@@ -43,8 +42,7 @@ def test_quick(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert forecast.main(["--quick", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "ours / best" in printed and "Exactly right intervals would hold" in printed
-    with (tmp_path / "forecast.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = record.read(tmp_path / "forecast.csv")
     assert len(rows) == 2 * 2 * 4 and all(float(row["MASE"]) > 0.0 for row in rows)
     assert forecast.main(["--quick", "--only", "auto", "--json", "--out", str(tmp_path)]) == 0
 
@@ -52,8 +50,7 @@ def test_quick(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.skipif(not JIT, reason="too slow without numba")
 def test_chaos_quick(tmp_path: Path) -> None:
     assert forecast_chaos.main(["--quick", "--out", str(tmp_path)]) == 0
-    with (tmp_path / "forecast_chaos.csv").open() as file:
-        glass, henon = csv.DictReader(file)
+    glass, henon = record.read(tmp_path / "forecast_chaos.csv")
     assert float(glass["NMSE, next"]) < 1e-6 and float(henon["NMSE, next"]) < 1e-7
     assert float(glass["RMSE, 200"]) < 0.1
     assert max(float(row["beyond range"]) for row in (glass, henon)) < 0.5

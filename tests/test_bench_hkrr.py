@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 
 import numpy as np
 import pytest
 
+from bench import record
 from bench.papers import hkrr
 from streamkernel import datasets, kernels
 
@@ -26,8 +26,8 @@ def test_quick_form(tmp_path, capsys):
     assert "LOOHKRR" in shown.out
     assert "0.98-1.02" in shown.out
     assert shown.err == ""
-    with (tmp_path / "hkrr_williams.csv").open(encoding="utf-8") as file:
-        ratios = {row["method"]: float(row["sigma/conditional sd"]) for row in csv.DictReader(file)}
+    rows = record.read(tmp_path / "hkrr_williams.csv")
+    ratios = {row["method"]: float(row["sigma/conditional sd"]) for row in rows}
     assert ratios["HKRR"] < ratios["LOOHKRR"]
     assert ratios["LOOHKRR"] == pytest.approx(1.0, abs=0.06)
     for name in ("hkrr_figure1.png", "hkrr_figure2.png"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import os
@@ -11,6 +10,7 @@ import os
 import numpy as np
 import pytest
 
+from bench import record
 from bench.papers import kaar, report
 from streamkernel import kernels
 from streamkernel.batch.kernel_ridge import KernelRidge
@@ -97,8 +97,7 @@ def test_quick_form(tmp_path, capsys):
     text = capsys.readouterr().out
     assert "servo" in text
     assert "KAAR bound" in text
-    with (tmp_path / "kaar.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = record.read(tmp_path / "kaar.csv")
     assert len(rows) == 4 * (4 + 2)
     assert all(0 < float(row["ours"]) < math.inf for row in rows)
     for number in (1, 2, 3):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 import numpy as np
 import pytest
 from reference import JIT
 
+from bench import record
 from bench.papers import __main__ as papers
 from bench.papers import kaf
 from bench.papers.plain_filters import PlainKRLST, PlainSlidingWindow
@@ -63,7 +63,6 @@ def test_quick_form(tmp_path: Any, capsys: Any, data: Any) -> None:
     assert papers.main(["kaf", "--quick", "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "reconvergence" in text and "Santa Fe" in text
-    with (tmp_path / "kaf.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = record.read(tmp_path / "kaf.csv")
     assert all(float(row["ours"]) < 40.0 for row in rows)
     assert (tmp_path / "kaf.png").stat().st_size > 10_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from reference import JIT
 
-from bench import kernel_learning
+from bench import kernel_learning, record
 from bench.kernel_learning import Figure
 
 pytestmark = pytest.mark.skipif(not JIT, reason="too slow without numba")
@@ -30,8 +29,7 @@ def test_quick_form(tmp_path: Any, capsys: Any, data: Any) -> None:
     ]
     assert all(row["measured"] >= 0.0 and row["seconds"] > 0.0 for row in rows)
     assert all((row["met"] is None) == (row["asked"] is None) for row in rows)
-    with (tmp_path / "kernel-learning.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == len(rows)
+    assert len(record.read(tmp_path / "kernel-learning.csv")) == len(rows)
 
 
 def test_what_is_met() -> None:

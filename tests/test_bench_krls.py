@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 from reference import JIT
 
-from bench import streams_river
+from bench import record, streams_river
 from bench.papers import krls, laser
 from streamkernel import KRLS, datasets, kernels
 from streamkernel.batch.scales import scaled_gram
@@ -122,8 +121,7 @@ def test_quick_form(tmp_path: Any, capsys: Any, data: Any) -> None:
     text = capsys.readouterr().out
     for word in ("figure 1", "Friedman-3", "MG(17)", "D=1 BER", "laser NMSE"):
         assert word in text
-    with (tmp_path / "krls.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = record.read(tmp_path / "krls.csv")
     assert all(math.isfinite(float(row["ours"])) for row in rows)
     for number in (1, 2, 3, 4):
         assert (tmp_path / f"krls-figure{number}.png").stat().st_size > 10_000
@@ -141,8 +139,7 @@ def test_streams_of_river(tmp_path: Any, capsys: Any) -> None:
     rows = json.loads(capsys.readouterr().out)
     assert [row["method"] for row in rows] == list(streams_river.METHODS)
     assert all(0.0 < row["RMSE"] < 100.0 for row in rows)
-    with (tmp_path / "streams-river.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == len(rows)
+    assert len(record.read(tmp_path / "streams-river.csv")) == len(rows)
 
 
 def test_a_model_that_overflows_has_an_infinite_error() -> None:

@@ -37,11 +37,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from bench.papers.report import figure, progress, table, write_csv
+from bench import record
+from bench.papers.report import figure, progress, table
 from streamkernel import datasets, kernels
 from streamkernel.batch.coker import CoKER, CoKERClassifier, combine
-from streamkernel.batch.cross_validation import Folds, make_folds
 from streamkernel.batch.experts import Experts, in_sample_loss, is_lost
+from streamkernel.batch.folds import Folds, make_folds
 from streamkernel.batch.system import RidgeSystem
 from streamkernel.ensembles import coupled_weights
 
@@ -214,7 +215,7 @@ def preselect(X: Floats, targets: Floats, settings: Settings, number: int) -> li
 def cross_validated(system: RidgeSystem, targets: Floats, folds: Folds) -> float:
     """The sum of the squared residuals Q_FF⁻¹α_F over the folds F; as `lssvm.leave_folds_out` without its slope."""
     coefficients, inverse = system.solve(targets)[0], system.inverse
-    residuals = [linalg.solve(inverse[np.ix_(fold, fold)], coefficients[fold], assume_a="pos") for fold in folds]
+    residuals = [linalg.solve(inverse[np.ix_(fold, fold)], coefficients[fold], assume_a="pos") for fold, *_ in folds]
     return float(sum(np.square(part).sum() for part in residuals))
 
 
@@ -583,7 +584,7 @@ def draw_boxes(
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this bench."""
-    parser.add_argument("--runs", type=int, default=10, help="splits of each data set (default %(default)s)")
+    parser.add_argument("--runs", type=int, default=5, help="splits of each data set (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="a few rows of three sets, a small pool: does it run")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--out", type=Path, default=Path("bench/results"), help="folder for CSV and PNG files")
@@ -679,5 +680,7 @@ def run_all(settings: Settings, out: Path) -> tuple[list[Result], list[Result], 
             for result in results[kind]
             for method, values in result.scores.items()
         ]
-        write_csv(out / f"{file}.csv", ("data set", "run", "method", *scores), rows)  # a stopped run is not in vain
+        command = f"python -m bench.papers coker --runs {settings.runs}"
+        made = record.provenance(command, f"runs 0-{number}, their numbers are the seeds", ["scikit-learn"])
+        record.write(out / f"{file}.csv", ("data set", "run", "method", *scores), rows, made)  # a stop is not in vain
     return results[0], results[1], results[2], list(missing.values())

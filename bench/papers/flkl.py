@@ -27,7 +27,6 @@ scale in these trials, then took its place, before it had been run on any split 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import time
@@ -39,8 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from bench import record
 from bench.papers.ranks import SIGNIFICANT, critical_difference, friedman, mean_ranks, plot_critical_difference
-from bench.papers.report import figure, progress, table, wilcoxon, write_csv
+from bench.papers.report import figure, progress, table, wilcoxon
 from streamkernel import datasets
 from streamkernel.batch import FLKL, LSSVM
 from streamkernel.batch.first_level import learned_is_better
@@ -171,9 +171,9 @@ CSV_HEADERS = (
 )
 
 
-def store(path: Path, splits: Sequence[Split]) -> None:
+def store(path: Path, splits: Sequence[Split], made: str) -> None:
     """Write the splits, one a row; the scales of a model are one cell."""
-    write_csv(
+    record.write(
         path,
         CSV_HEADERS,
         [
@@ -185,25 +185,23 @@ def store(path: Path, splits: Sequence[Split]) -> None:
             ]
             for split in splits
         ],
+        made,
     )
 
 
 def restore(path: Path) -> list[Split]:
     """Read what `store` has written; nothing where there is no file."""
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            Split(
-                row["data set"],
-                row["splits"],
-                int(row["number"]),
-                {method: float(row[method]) for method in METHODS},
-                {method: float(row[f"{method} seconds"]) for method in METHODS},
-                {m: dict(enumerate(map(float, row[f"{m} scales"].split()), start=1)) for m in ARD_METHODS},
-            )
-            for row in csv.DictReader(file)
-        ]
+    return [
+        Split(
+            row["data set"],
+            row["splits"],
+            int(row["number"]),
+            {method: float(row[method]) for method in METHODS},
+            {method: float(row[f"{method} seconds"]) for method in METHODS},
+            {m: dict(enumerate(map(float, row[f"{m} scales"].split()), start=1)) for m in ARD_METHODS},
+        )
+        for row in record.read(path)
+    ]
 
 
 def compare(means: Mapping[str, Mapping[str, float]]) -> list[list[Any]]:
@@ -322,7 +320,7 @@ def draw(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this bench."""
     parser.add_argument(
-        "--runs", type=int, default=5, help=f"splits, of {' and '.join(LARGE)} a fifth as many (default %(default)s)"
+        "--runs", type=int, default=8, help=f"splits, of {' and '.join(LARGE)} a fifth as many (default %(default)s)"
     )
     parser.add_argument("--full", action="store_true", help="as many splits as in the paper: 100, image and splice 20")
     parser.add_argument("--resume", action="store_true", help="keep the splits that are in the results folder")
@@ -351,13 +349,17 @@ def main(args: argparse.Namespace) -> int:
         return 1
     splits = [split for split in restore(args.out / "flkl.csv") if split.dataset in data] if args.resume else []
     done = {split[:3] for split in splits}
+    command = f"python -m bench.papers flkl {'--full' if args.full else f'--runs {runs}'}"
+    made = record.provenance(
+        command, "a row is a split, numbers from 0; image and splice a fifth as many", ["scikit-learn"]
+    )
     for name, kind, number in progress(rounds(data, runs, args.full), "splits"):
         if (name, kind, number) not in done:
             splits.append(run(name, kind, number, data[name]))
-            store(args.out / "flkl.csv", splits)  # a long run that is stopped has not been in vain
+            store(args.out / "flkl.csv", splits, made)  # a long run that is stopped has not been in vain
     means = {n: {m: float(np.mean([s.errors[m] for s in splits if s.dataset == n])) for m in METHODS} for n in data}
     ranks = compare(means)
-    write_csv(args.out / "flkl-ranks.csv", RANK_HEADERS, ranks)
+    record.write(args.out / "flkl-ranks.csv", RANK_HEADERS, ranks, made)
     sections = {
         "Table 2: error in percent, one scale": (error_headers(RBF_METHODS), error_rows(splits, RBF_METHODS)),
         "Table 3: error in percent, a scale for each feature": (

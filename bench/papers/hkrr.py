@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize, special
 
+from bench import record
 from bench.papers import report
 from streamkernel import datasets, kernels
 from streamkernel.batch import HKRR, LOOHKRR
@@ -83,7 +84,11 @@ def main(args: argparse.Namespace) -> int:
         [[name, PAPER_STEP.get(name), *step.rows[name], *smooth.rows[name]] for name in step.rows],
     )
     for name, (headers, rows) in {"hkrr_williams": williams_table, "hkrr_step": step_table}.items():
-        report.write_csv(args.out / f"{name}.csv", headers, rows)
+        made = record.provenance(
+            f"python -m bench.papers hkrr --runs {runs} --step-runs {step_runs}",
+            f"{runs} and {step_runs} runs, seeds from 0",
+        )
+        record.write(args.out / f"{name}.csv", headers, rows, made)
     draw_williams(williams, runs, args.out / "hkrr_figure1.png")
     draw_step(step, args.out / "hkrr_figure2.png")
 

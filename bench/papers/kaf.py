@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from bench import record
 from bench.papers.plain_filters import PlainKRLST, PlainSlidingWindow
-from bench.papers.report import figure, progress, table, write_csv
+from bench.papers.report import figure, progress, table
 from streamkernel import KRLS, KRR, AutoKernelRegressor, datasets, run
 from streamkernel.filters import KAPA, KLMS, KNLMS, NORMA, QKLMS, ExKRLS, FixedBudgetKRLS
 from streamkernel.kernels import RBF
@@ -250,7 +251,8 @@ def main(arguments: argparse.Namespace) -> int:
     changed, curves = changes(arguments.quick)
     lines += changed
     rows = [line.row for line in lines]
-    write_csv(arguments.out / "kaf.csv", HEADERS, rows)
+    made = record.provenance("python -m bench.papers kaf", "1 run, changes 10 runs, seeds 0-9")
+    record.write(arguments.out / "kaf.csv", HEADERS, rows, made)
     draw(arguments.out / "kaf.png", curves)
     if arguments.json:
         print(json.dumps([line._asdict() for line in lines]))

@@ -42,14 +42,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import streamkernel
+from bench import record
 from bench.papers import laser
-from bench.papers.report import figure, progress, table, write_csv
+from bench.papers.report import figure, progress, table
 from streamkernel import KRLS, KRR, datasets, kernels
 from streamkernel.forecasting import KernelForecaster
 
 Floats = NDArray[np.float64]
 
-DEFAULT_RUNS, PAPER_RUNS, QUICK_RUNS = 20, 50, 2
+DEFAULT_RUNS, PAPER_RUNS, QUICK_RUNS = 50, 50, 2
 TEST_POINTS = 1000
 CONSTANT = 1.0
 FRIEDMAN_2_UNIT = 14.0
@@ -470,13 +471,14 @@ def main(args: argparse.Namespace) -> int:
     runs = args.runs or (QUICK_RUNS if args.quick else PAPER_RUNS if args.full else DEFAULT_RUNS)
     sections, folder = args.only or SECTIONS, Path(args.out)
     lines: list[Line] = []
+    made = record.provenance(f"python -m bench.papers krls --runs {runs}", f"{runs} runs, seeds from 0")
     if "figure1" in sections:
         points = figure1(runs, args.quick)
         lines += figure1_lines(points)
         draw_figure1(folder / "krls-figure1.png", points)
         headers = ["sweep", "value", "rmse", "rmse_sd", "size", "size_sd", "largest", "seconds", "seconds_sd"]
         rows = [[p.sweep, p.value, *p.error, *p.size, p.largest, *p.seconds] for p in points]
-        write_csv(folder / "krls-figure1.csv", headers, rows)
+        record.write(folder / "krls-figure1.csv", headers, rows, made)
     if "regression" in sections:
         lines += regression_lines(runs, args.quick)
     if "mackey-glass" in sections:
@@ -492,12 +494,13 @@ def main(args: argparse.Namespace) -> int:
         columns = [result.paper, *(tried.forecasts for tried in result.procedures)]
         values = np.column_stack([column[laser.TRAINING] for column in columns])
         headers = ["row", "paper", *(tried.name for tried in result.procedures)]
-        write_csv(folder / "krls-laser.csv", headers, [[1001 + i, *row] for i, row in enumerate(values.tolist())])
+        rows = [[1001 + i, *row] for i, row in enumerate(values.tolist())]
+        record.write(folder / "krls-laser.csv", headers, rows, made)
     headers = ["experiment", "quantity", "paper", "ours", "sd", "asked", "met", "setting"]
     records = [
         [x.experiment, x.quantity, x.printed, x.ours, x.deviation, _range(x.asked), x.met, x.setting] for x in lines
     ]
-    write_csv(folder / "krls.csv", headers, records)
+    record.write(folder / "krls.csv", headers, records, made)
     if args.json:
         print(json.dumps({"runs": runs, "lines": [dict(zip(headers, record)) for record in records]}))
         return 0

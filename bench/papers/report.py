@@ -1,9 +1,8 @@
-"""What every paper bench shares: text tables, CSV files, progress bars, figures and paired significance tests."""
+"""What every paper bench shares: text tables, progress bars, figures and paired significance tests."""
 
 from __future__ import annotations
 
 import contextlib
-import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,16 +39,6 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
         parts = [c.ljust(w) if to_left else c.rjust(w) for c, w, to_left in zip(row, widths, left, strict=True)]
         lines.append("  ".join(parts).rstrip())
     return "\n".join(lines)
-
-
-def write_csv(path: str | Path, headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write one CSV file, and the folder it lies in; None is an empty cell, floats keep every digit."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(headers)
-        writer.writerows(rows)
 
 
 def progress(iterable: Iterable[Item], description: str, total: int | None = None) -> Iterable[Item]:
