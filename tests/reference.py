@@ -308,3 +308,109 @@ def unpacked(packed_matrix: Any, size: int, symmetric: bool) -> Any:
 def random_positive_definite(rng: Any, size: int, scale: float = 1.0) -> Any:
     factor = rng.standard_normal((size, size + 3)) / math.sqrt(size + 3)
     return scale * (factor @ factor.T + 0.05 * np.eye(size))
+
+
+# What is built around the recursion -----------------------------------------------------------------------------------
+
+
+class PrunedFilters:
+    """Dense filters over one dictionary of bounded size, from which the first one decides who leaves.
+
+    `K` holds the similarities of all samples; a setting is (ridge, forgetting, walk).
+    """
+
+    def __init__(self, K: Any, threshold: float, limit: int, settings: list[tuple[float, float, bool]]) -> None:
+        self.K, self.threshold, self.limit = K, threshold, limit
+        self.filters = [Filter(*setting) for setting in settings]
+        self.indices: list[int] = []
+        self.removed: list[int] = []  # samples in the order in which they left
+        self.L = np.zeros((0, 0))
+
+    def step(self, t: int, y: float, noise: float = 1.0) -> None:
+        """Take in sample t."""
+        c = self.K[self.indices, t]
+        z = linalg.solve_triangular(self.L, c, lower=True) if len(c) else c
+        residual = max(self.K[t, t] - z @ z, 0.0)
+        if residual > self.threshold:
+            m = len(self.L)
+            self.L = np.block([[self.L, np.zeros((m, 1))], [z[None], np.array([[math.sqrt(residual)]])]])
+            z = np.append(z, math.sqrt(residual))
+            self.indices.append(t)
+        for each in self.filters:
+            each.step(z, y, noise)
+        if len(self.indices) > self.limit:
+            leader = self.filters[0]
+            gone = int(np.argmin(importances(self.L, leader.P, leader.mean[None])))
+            keep = [i for i in range(len(self.indices)) if i != gone]
+            posteriors = [marginalize(self.L, each.mean, each.P, keep) for each in self.filters]
+            self.L = posteriors[0][0]
+            for each, (_, mean, P) in zip(self.filters, posteriors, strict=True):
+                each.mean, each.P = mean, P
+            self.removed.append(self.indices.pop(gone))
+
+
+def mixture_weights(
+    rule: str, means: Any, variances: Any, y: Any, discount: float, share: float, power: float, first: Any
+) -> Any:
+    """The weights of experts after each sample: row t of `means` and `variances` is what they said before y_t."""
+    w = np.array(first, dtype=float) / np.sum(first)
+    n, ages, rows = len(w), 10.0, []
+    losses = w ** (1.0 - power)  # as after ten samples with losses that would have led to these weights
+    losses = ages * losses / losses.mean() * np.mean((y[0] - means[0]) ** 2)
+    for mean, variance, target in zip(means, variances, y, strict=True):
+        squares = (target - mean) ** 2
+        if rule == "bma":
+            capped = np.where(squares < 25.0 * variance, squares / variance, 25.0)
+            w = w**discount * np.exp(-0.5 * capped) / np.sqrt(variance)
+            w = (1.0 - share) * w / w.sum() + share / n
+        else:
+            losses = discount * losses + squares
+            w = losses ** (-1.0 / (power - 1.0))
+        w = w / w.sum()
+        rows.append(w)
+    return np.array(rows)
+
+
+class Conformal:
+    """Adaptive conformal inference with every quantile from a sorted list."""
+
+    def __init__(self, level: float, rate: float, window: int) -> None:
+        self.level, self.rate, self.window = level, rate, window
+        self.alpha, self.scores = 1.0 - level, []  # type: ignore[var-annotated]
+
+    def reach(self) -> float:
+        """How many standard deviations the interval reaches: the k-th smallest score, k counted from below."""
+        ordered = sorted(self.scores[-self.window :])
+        if not ordered:
+            return 2.0
+        if self.alpha >= 1.0:
+            return 0.0
+        if self.alpha <= 0.0:
+            return float(ordered[-1] * (1.0 - self.alpha / self.rate))
+        return float(ordered[math.ceil((1.0 - self.alpha) * (len(ordered) - 1) - 1e-12)])
+
+    def step(self, score: float) -> None:
+        """Take in |y − μ| / σ."""
+        self.alpha += self.rate * ((1.0 - self.level) - (score > self.reach()))
+        self.scores.append(score)
+
+
+class Temperature:
+    """The temperature of a softmax: Newton's method on the log loss, one step a sample, of at most a tenth."""
+
+    def __init__(self, temperature: float = 4.0, curvature: float = 1.0) -> None:
+        self.value, self.curvature = temperature, curvature
+
+    def step(self, scores: Any, label: int) -> None:
+        """Take in the scores of a decision and what was right."""
+        scores = np.asarray(scores, dtype=float)
+        tiny = 1e-20  # derivatives by complex steps lose no digits
+        shift = self.value * scores.max()
+        loss = (
+            np.log(np.exp((self.value + 1j * tiny) * scores - shift).sum()) - (self.value + 1j * tiny) * scores[label]
+        )
+        shares = np.exp(self.value * scores - shift)
+        shares /= shares.sum()
+        self.curvature += float(np.cov(scores, aweights=shares, bias=True))
+        step = loss.imag / tiny / self.curvature
+        self.value -= float(np.clip(step, -0.1 * self.value, 0.1 * self.value))

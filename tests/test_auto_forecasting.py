@@ -395,7 +395,7 @@ def test_bad_input_changes_nothing() -> None:
         model.learn_one(1.0, {"u": math.inf})
     with pytest.raises(ValueError, match=r"horizon must.*got 0"):
         model.forecast(0)
-    with pytest.raises(ValueError, match=r"levels must.*1\.5"):
+    with pytest.raises(ValueError, match=r"confidence_levels must.*1\.5"):
         model.forecast_intervals(2, (1.5,))
     assert model.to_bytes() == before
     with pytest.raises(ValueError, match="no value was learned yet"):
@@ -449,7 +449,7 @@ def test_the_conformal_interval_is_respected() -> None:
     assert interval == model.model.predict_one({"y-1": values[-1]}, with_interval=True)
     assert len(model.forecast(3, with_interval=True)) == 3
     with pytest.raises(ValueError, match=r"confidence_level must be that of the AdaptiveConformal, 0\.8"):
-        KernelForecaster(AdaptiveConformal(Learner(), level=0.8), lags=1)
+        KernelForecaster(AdaptiveConformal(Learner(), confidence_level=0.8), lags=1)
 
 
 def test_raw_values_are_warned_of_once() -> None:

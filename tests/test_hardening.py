@@ -23,7 +23,7 @@ from streamkernel import (
     run,
     selection,
 )
-from streamkernel.kernels import RBF, Linear, Polynomial, RationalQuadratic
+from streamkernel.kernels import RBF, Linear, Periodic, Polynomial, RationalQuadratic
 
 
 def taught(model: Any, n: int = 60, width: int = 2, seed: int = 0) -> Any:
@@ -233,6 +233,17 @@ def test_a_value_from_which_a_series_cannot_go_on_is_refused() -> None:
             model.learn_one(value)
         assert model.to_bytes() == before
     model.learn_one(0.5)
+    assert math.isfinite(model.forecast(1)[0])
+
+
+def test_a_series_goes_on_where_a_leap_makes_its_lags_unlearnable() -> None:
+    kernel = 0.87 * (Polynomial(1, offset=0.57, scale=0.393) + Periodic(0.618, period=5.48))
+    model = KernelForecaster(KRLS(kernel, 1e-3, 0.606), lags=3)
+    values = [-0.21, 0.69, 0.0, 1.02, 1e8, 0.21, -0.74, 1e8, -0.96, -0.3, 0.0, 0.57, -0.2, 0.4, -1.0]
+    with pytest.warns(UserWarning, match=r"not learned from its lags, since one of them is 1e\+08") as warned:
+        model.learn_series(values)
+    assert f"({len(warned)} values left out so far)" in str(warned[-1].message)
+    assert KernelForecaster.from_bytes(model.to_bytes()).to_bytes() == model.to_bytes()
     assert math.isfinite(model.forecast(1)[0])
 
 

@@ -254,7 +254,7 @@ def test_better_than_the_jackknife_around_the_same_model(name, file, data):
 @pytest.mark.parametrize("kind", [KRLS, HeteroscedasticKRLS])
 def test_coverage_holds_in_every_window_while_the_stream_drifts(kind, forgetting):
     rng = np.random.default_rng(9)
-    model = AdaptiveConformal(kind(RBF(0.5), ridge=0.1, forgetting=forgetting), level=0.9)
+    model = AdaptiveConformal(kind(RBF(0.5), ridge=0.1, forgetting=forgetting), confidence_level=0.9)
     hits = []
     for t in range(6000):
         x = rng.uniform(-2.0, 2.0)
@@ -272,7 +272,7 @@ def test_coverage_holds_in_every_window_while_the_stream_drifts(kind, forgetting
 
 def test_a_conformal_model_is_restored_bit_for_bit():
     rng = np.random.default_rng(10)
-    model = AdaptiveConformal(KRLS(RBF(1.0), ridge=0.1), level=0.8, rate=0.05, window_size=50)
+    model = AdaptiveConformal(KRLS(RBF(1.0), ridge=0.1), confidence_level=0.8, rate=0.05, window_size=50)
     x, y = rng.normal(size=200).tolist(), rng.normal(size=200).tolist()
     for a, b in zip(x[:120], y[:120], strict=True):
         model.learn_one({"a": a}, b)
@@ -288,7 +288,7 @@ def test_a_conformal_model_is_restored_bit_for_bit():
 @pytest.mark.parametrize("stream", ["usual", "bounded adversary", "escalating adversary"])
 def test_the_share_of_misses_is_what_the_theorem_says(stream, rate):
     rng = np.random.default_rng(6)
-    model = AdaptiveConformal(KRLS(RBF(1.0), ridge=0.1), level=0.9, rate=rate, window_size=50)
+    model = AdaptiveConformal(KRLS(RBF(1.0), ridge=0.1), confidence_level=0.9, rate=rate, window_size=50)
     first, misses = model._miss_rate, 0
     count = 15 if stream == "escalating adversary" else 400
     for _ in range(count):
@@ -309,7 +309,7 @@ def test_the_share_of_misses_is_what_the_theorem_says(stream, rate):
 
 
 def test_an_interval_grows_while_it_keeps_missing_and_stays_finite():
-    model = AdaptiveConformal(KRLS(RBF(1.0), ridge=0.1), level=0.9, rate=0.5, window_size=10)
+    model = AdaptiveConformal(KRLS(RBF(1.0), ridge=0.1), confidence_level=0.9, rate=0.5, window_size=10)
     widths = []
     for t in range(12):
         model.learn_one({"a": 0.0}, 10.0**t)
@@ -323,7 +323,7 @@ def test_an_interval_grows_while_it_keeps_missing_and_stays_finite():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: AdaptiveConformal(KRLS(), level=0.0), "level must be"),
+        (lambda: AdaptiveConformal(KRLS(), confidence_level=0.0), "level must be"),
         (lambda: AdaptiveConformal(KRLS(), rate=2.0), "rate must be"),
         (lambda: AdaptiveConformal(KRLS(), window_size=0), "window_size must be"),
         (lambda: HeteroscedasticKRLS(ridge=0.0), "ridge must be a number > 0"),

@@ -209,12 +209,27 @@ def test_public_names() -> None:
     assert (PACKAGE / "py.typed").exists()
 
 
-@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md"])
+DOCUMENTS = sorted(path.name for path in ROOT.glob("*.md") if ">>> " in path.read_text())
+
+
+def test_the_front_page_has_examples() -> None:
+    assert "README.md" in DOCUMENTS
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
 def test_documents_run(name: str) -> None:
-    path = ROOT / name
-    if not path.exists():
-        pytest.skip(f"there is no {name}")
-    failed, _ = doctest.testfile(
-        str(path), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, encoding="utf-8"
+    """Every document with examples, whichever they are."""
+    failed, attempted = doctest.testfile(
+        str(ROOT / name),
+        module_relative=False,
+        optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE,
+        encoding="utf-8",
     )
-    assert failed == 0
+    assert failed == 0 and attempted > 0
+
+
+def test_every_python_block_of_the_front_pages_has_prompts() -> None:
+    """A block without them would not run."""
+    for path in ROOT.glob("*.md"):
+        for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
+            assert block.lstrip().startswith(">>> "), f"{path.name}: {block[:60]!r}"

@@ -63,21 +63,21 @@ def importances_of(model: Recursion) -> Any:
 
 @pytest.mark.parametrize("ridge", [0.0, 0.1])
 @pytest.mark.parametrize("forgetting", [1.0, 0.99])
-def test_the_least_important_point_leaves(ridge: float, forgetting: float) -> None:
+@pytest.mark.parametrize(("limit", "width"), [(10, 1.0), (75, 0.3)])
+def test_the_least_important_point_leaves(limit: int, width: float, ridge: float, forgetting: float) -> None:
     """Against an unbounded twin that is restored from the bounded model before each step."""
     X, y = stream(250, 2, seed=2)
-    bounded = KRLS(RBF(1.0), 0.05, ridge, forgetting, max_size=10)
+    bounded = KRLS(RBF(width), 0.05, ridge, forgetting, max_size=limit)
     pruned = 0
     for x, target in zip(X.tolist(), y.tolist(), strict=True):
         sample = dict(enumerate(x))
-        state = bounded._get_state()
-        free = KRLS(RBF(1.0), 0.05, ridge, forgetting)
-        state["numbers"]["max_size"] = NO_LIMIT
-        free._set_state(state)
+        free = KRLS(RBF(width), 0.05, ridge, forgetting)
+        free._set_state(bounded._get_state())
+        free._model.model.max_size = NO_LIMIT
         free.learn_one(sample, target)
         bounded.learn_one(sample, target)
-        assert bounded.size <= 10
-        if free.size > 10:
+        assert bounded.size <= limit
+        if free.size > limit:
             scores = importances_of(free._model)
             gone = [i for i, point in enumerate(free.dictionary) if point not in bounded.dictionary]
             assert len(gone) == 1
@@ -101,9 +101,8 @@ def test_the_choice_stays_right_after_removals_by_hand() -> None:
         checked = 0
         for x, target in zip(X[at:].tolist(), y[at:].tolist(), strict=True):
             free = Recursion(kernel, 0.05, 0.1)
-            state = model.__getstate__()
-            state["numbers"]["max_size"] = NO_LIMIT
-            free.__setstate__(state)
+            free.__setstate__(model.__getstate__())
+            free.model.max_size = NO_LIMIT
             for each in (free, model):
                 each.learn(dict(enumerate(x)), (target,))
             if free.size > 10:

@@ -1,0 +1,44 @@
+"""A plugin of pytest that writes down which tests passed, and in how many seconds: `-p tests.mutants.timing`.
+
+Of a test with many parameters a few are run, from the first to the last: the others run nearly the same lines.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import pathlib
+
+import pytest
+
+MOST_PARAMETERS = 4
+TARGET = "MUTANTS_TIMING"  # the environment variable that says where to
+_seconds: dict[str, float] = {}
+_unfit: set[str] = set()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep a few of each function."""
+    groups: dict[str, list[pytest.Item]] = collections.defaultdict(list)
+    for item in items:
+        groups[item.nodeid.split("[")[0]].append(item)
+    kept: list[pytest.Item] = []
+    for group in groups.values():
+        step = max(1.0, (len(group) - 1) / (MOST_PARAMETERS - 1))
+        kept += [group[round(i * step)] for i in range(min(len(group), MOST_PARAMETERS))]
+    places = {id(item) for item in kept}
+    items[:] = [item for item in items if id(item) in places]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up setup, call and teardown."""
+    _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+    if report.outcome != "passed":
+        _unfit.add(report.nodeid)
+
+
+def pytest_sessionfinish() -> None:
+    """Write the file."""
+    passed = {name: seconds for name, seconds in _seconds.items() if name not in _unfit}
+    pathlib.Path(os.environ[TARGET]).write_text(json.dumps(passed))
