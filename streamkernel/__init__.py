@@ -44,9 +44,9 @@ _HOMES = {
     "to_stream": "batch.pipelines",
 }
 # What a checkpoint may hold besides: the filters, and the state of the command line's `run`.
-_STORED = _HOMES | dict.fromkeys(("Session", "Standardizer"), "session")
-_STORED["FixedScaler"] = "scaling"
-_STORED |= dict.fromkeys(("KLMS", "QKLMS", "NORMA", "KNLMS", "KAPA", "ExKRLS", "FixedBudgetKRLS"), "filters")
+STORED = _HOMES | dict.fromkeys(("Session", "Standardizer"), "session")
+STORED["FixedScaler"] = "scaling"
+STORED |= dict.fromkeys(("KLMS", "QKLMS", "NORMA", "KNLMS", "KAPA", "ExKRLS", "FixedBudgetKRLS"), "filters")
 
 __all__ = [
     "CKAAR",

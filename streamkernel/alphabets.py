@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import cmath
 import math
+import numbers
+from typing import Any
 
 
 def _gray(points: list[complex]) -> list[complex]:
@@ -38,3 +40,17 @@ ALPHABETS: dict[str, tuple[complex, ...]] = {
     "64qam": _square(8),
 }
 NAMES = ", ".join(map(repr, ALPHABETS))
+
+
+def is_symbol(value: Any) -> bool:
+    """Whether this is a finite number, real or complex."""
+    return isinstance(value, numbers.Complex) and cmath.isfinite(complex(value))
+
+
+def symbols_of(alphabet: Any) -> tuple[complex, ...]:
+    """The symbols of an alphabet that is given by its name or by themselves, or an error."""
+    symbols = ALPHABETS.get(alphabet, ()) if isinstance(alphabet, str) else alphabet
+    good = isinstance(symbols, tuple) and all(map(is_symbol, symbols))
+    if not good or len(set(symbols)) != len(symbols) or len(symbols) < 2:
+        raise ValueError(f"alphabet must be {NAMES} or a tuple of distinct numbers, got {alphabet!r}")
+    return symbols

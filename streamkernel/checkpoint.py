@@ -336,8 +336,8 @@ def _class(name: str) -> type[Checkpointed]:
     known = Checkpointed._registry
     if name not in known:
         package: Any = sys.modules[__package__]
-        if name in package._STORED:  # it lists the modules of its classes
-            importlib.import_module(f".{package._STORED[name]}", __package__)
+        if name in package.STORED:  # it lists the modules of its classes
+            importlib.import_module(f".{package.STORED[name]}", __package__)
     if name not in known:
         raise CheckpointError(f"the checkpoint holds a {name}, which this release does not have")
     return known[name]

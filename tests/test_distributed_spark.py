@@ -556,5 +556,7 @@ def test_the_bench_runs(
     }
     for line in lines.values():
         assert line["events_per_second"] == line["events"] / line["seconds"]
-    assert (tmp_path / "scale.csv").read_text().startswith("job,engine,keys,events")
+    written = (tmp_path / "scale.csv").read_text().splitlines()
+    assert written[0].startswith("# ") and "python -m bench.scale" in written[0]
+    assert written[1].startswith("job,engine,keys,events")
     assert spark.range(3).count() == 3  # the session that it borrowed is still there

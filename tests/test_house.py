@@ -233,3 +233,27 @@ def test_every_python_block_of_the_front_pages_has_prompts() -> None:
     for path in ROOT.glob("*.md"):
         for block in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL):
             assert block.lstrip().startswith(">>> "), f"{path.name}: {block[:60]!r}"
+
+
+# What others keep private and there is no public way to: numba's cache and arrays, river's distributions and models.
+FOREIGN = {"_cache_path", "_source_stamp", "_index_name", "_getvalue", "_from_state", "_get_params"}
+NAMED_TUPLES = {"_asdict", "_replace", "_fields"}  # public in spite of their underscore
+
+
+@pytest.mark.parametrize("path", FILES, ids=str)
+def test_nothing_reads_what_another_module_keeps_private(path: pathlib.Path) -> None:
+    tree = ast.parse(path.read_text())
+    nodes = list(ast.walk(tree))
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    own |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    own |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    read = {node.attr for node in nodes if isinstance(node, ast.Attribute) and not _on_itself(node.value)}
+    imported = {alias.name for node in nodes if isinstance(node, ast.ImportFrom) and node.level for alias in node.names}
+    private = {name for name in read | imported if name.startswith("_") and not name.startswith("__")}
+    assert private - own - FOREIGN - NAMED_TUPLES == set()
+
+
+def _on_itself(value: ast.expr) -> bool:
+    """`self`, `cls` or `super()`."""
+    called = value.func if isinstance(value, ast.Call) else value
+    return isinstance(called, ast.Name) and called.id in {"self", "cls", "super"}

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..alphabets import symbols_of
 from .bayes import BayesDetector
-from .equalizer import KernelEqualizer, _alphabet
+from .equalizer import KernelEqualizer
 from .learned_channel import MOST_STATES
 from .linear import LinearEqualizer
 
@@ -142,7 +143,7 @@ def measure(
     while symbol_errors < errors and symbols < most:
         drawn = channel(seed).at_snr(snr)
         seed += 1
-        alphabet = np.array(_alphabet(drawn.alphabet))
+        alphabet = np.array(symbols_of(drawn.alphabet))
         bits = (len(alphabet) - 1).bit_length()
         sent, observations = drawn.sequence(TRAINING + run + drawn.delay)
         decisions = decide(drawn, observations, sent)[TRAINING + drawn.delay :]

@@ -6,7 +6,6 @@ Paper -> code: u symbol, y observation, d `lags`, D `delay`.
 
 from __future__ import annotations
 
-import cmath
 import functools
 import math
 import numbers
@@ -18,7 +17,7 @@ import numpy as np
 from river import base
 
 from .. import checks
-from ..alphabets import ALPHABETS, NAMES
+from ..alphabets import is_symbol, symbols_of
 from ..checkpoint import Checkpointed
 from ..core.types import Matrix
 from ..kernels import RBF
@@ -153,7 +152,7 @@ class KernelEqualizer(base.Estimator, Checkpointed):
             if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
                 raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
         checks.number("margin", margin, low=0.0)
-        self._symbols = _alphabet(alphabet)
+        self._symbols = symbols_of(alphabet)
         self._kind = _detector(detector, model)
         if self._kind == "bits" and not _is_power_of_two(len(self._symbols)):
             raise ValueError(f"detector 'bits' needs 2, 4, 8, ... symbols, got {len(self._symbols)}")
@@ -302,7 +301,7 @@ class KernelEqualizer(base.Estimator, Checkpointed):
         )
         if len(values) != self._width:
             raise ValueError(f"observation must have {self._width} numbers, got {observation!r}")
-        if not all(map(_is_finite, values)):
+        if not all(map(is_symbol, values)):
             raise ValueError(f"observation must be a finite number, got {observation!r}")
         if self._kind == "channel" and max(map(abs, values)) > LARGEST:
             raise ValueError(f"observation must be at most {LARGEST:g} in size, got {observation!r}")
@@ -411,20 +410,8 @@ class KernelEqualizer(base.Estimator, Checkpointed):
             self._receiver.set_state(state["receiver"])
 
 
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, numbers.Complex) and cmath.isfinite(complex(value))
-
-
 def _is_power_of_two(value: int) -> bool:
     return value & (value - 1) == 0
-
-
-def _alphabet(alphabet: Any) -> tuple[complex, ...]:
-    symbols = ALPHABETS.get(alphabet, ()) if isinstance(alphabet, str) else alphabet
-    good = isinstance(symbols, tuple) and all(map(_is_finite, symbols))
-    if not good or len(set(symbols)) != len(symbols) or len(symbols) < 2:
-        raise ValueError(f"alphabet must be {NAMES} or a tuple of distinct numbers, got {alphabet!r}")
-    return symbols
 
 
 def _detector(detector: str | None, model: Any) -> str:

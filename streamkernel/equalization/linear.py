@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import checks
+from ..alphabets import symbols_of
 from ..core import linear
-from .equalizer import _alphabet
 
 # The prior precision of the weights of recursive least squares, for observations of unit order.
 SMALL = 1e-3
@@ -68,8 +68,8 @@ class LinearEqualizer:
         checks.number("step", step, low=0.0, high=2.0)
         self.lags, self.delay, self.alphabet, self.directed = lags, delay, alphabet, directed
         self.feedback, self.degree, self.forgetting, self.step = feedback, degree, forgetting, step
-        self._symbols = np.array(_alphabet(alphabet), dtype=complex)
-        self._real = not any(isinstance(symbol, complex) for symbol in _alphabet(alphabet))
+        self._symbols = np.array(symbols_of(alphabet), dtype=complex)
+        self._real = not any(isinstance(symbol, complex) for symbol in symbols_of(alphabet))
         self._weights = np.zeros(0, dtype=complex)
         self._covariance = np.zeros((0, 0), dtype=complex)
         self._past = np.zeros(feedback, dtype=complex)

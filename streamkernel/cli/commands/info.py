@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ...checks import constructor_arguments
 from ..output import OK, print_json, shown
 
 EXAMPLES = """\
@@ -64,7 +65,7 @@ def _facts(stored: Any, size: int) -> dict[str, Any]:
     elif features is not None:
         facts["features"] = list(map(str, features))
     facts["dictionary"] = getattr(model, "size", None)
-    facts["settings"] = {name: _plain(value) for name, value in model._parameters().items()}
+    facts["settings"] = {name: _plain(value) for name, value in constructor_arguments(model).items()}
     return facts
 
 
