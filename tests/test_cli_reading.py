@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from streamkernel import cli
+from streamkernel.cli import options
 from streamkernel.cli.columns import BadCell, Columns
 from streamkernel.cli.output import CommandError
 from streamkernel.cli.tables import Table
@@ -356,3 +357,12 @@ def test_one_bad_cell_spoils_nothing(tmp_path, capsys, cell):
     result = json.loads(printed.out)
     assert (result["rmse"], result["skipped"], result["learned"]) == (expected["rmse"], 1, 300)
     assert "row 51: skipped" in printed.err
+
+
+def test_names_of_columns_are_given_as_a_csv_file_has_them_and_advised_as_a_shell_takes_them() -> None:
+    assert options.column_names(' a, "b, c" ,d,') == ["a", "b, c", "d"]
+    assert options.column_names(None) is options.column_names("") is None
+    columns = Columns(["two words", "y"], "y", ["two words"], {}, numbers_only=False)
+    columns.read(["1", "2"])
+    with pytest.raises(BadCell, match="give --words 'two words'$"):
+        columns.read(["red", "2"])

@@ -11,6 +11,7 @@ import decimal
 import math
 import numbers
 import operator
+import shlex
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -145,7 +146,7 @@ class Columns:
             return "; for decimal commas give --decimal ,"
         if self._numbers_only:
             return "; choose columns with --features, or --model auto, which takes words"
-        return f"; if they are names, give --words {name}"
+        return f"; if they are names, give --words {shlex.quote(name)}"
 
 
 def as_number(cell: Any, point: str = ".") -> float | None:

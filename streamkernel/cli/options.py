@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 from typing import Any
 
@@ -92,8 +93,9 @@ def delimiter(text: str) -> str:
 
 
 def column_names(text: str | None) -> list[str] | None:
-    """Names between commas; None where nothing was given."""
-    return [name.strip() for name in text.split(",") if name.strip()] if text else None
+    """Names between commas, in quotes where they hold one, as in a CSV file; None where nothing was given."""
+    cells = [name.strip() for line in csv.reader([text or ""], skipinitialspace=True) for name in line]
+    return [name for name in cells if name] if text else None
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
