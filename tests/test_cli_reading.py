@@ -364,5 +364,5 @@ def test_names_of_columns_are_given_as_a_csv_file_has_them_and_advised_as_a_shel
     assert options.column_names(None) is options.column_names("") is None
     columns = Columns(["two words", "y"], "y", ["two words"], {}, numbers_only=False)
     columns.read(["1", "2"])
-    with pytest.raises(BadCell, match="give --words 'two words'$"):
+    with pytest.raises(BadCell, match=r"give --words 'two words'$"):
         columns.read(["red", "2"])
