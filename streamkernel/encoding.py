@@ -28,6 +28,8 @@ LONG_TAIL = 5.0
 IQR_OF_GAUSSIAN = 1.349
 # Spreads below this part of the mean are rounding errors of a constant.
 SMALLEST_SPREAD = 1e-12
+# In smaller units the squares of ordinary numbers come close to overflow.
+SMALLEST_UNIT = 1e-75
 
 
 PLAIN = (float, int, bool)
@@ -237,11 +239,11 @@ class Scaling:
             if not len(present):
                 continue
             center, unit, bent = float(present.mean()), float(present.std()), 0.0
-            if SMALLEST_SPREAD * abs(center) < unit < math.inf:
+            if max(SMALLEST_SPREAD * abs(center), SMALLEST_UNIT) < unit < math.inf:
                 if np.abs(present - center).max() > LONG_TAIL * unit:
                     quarters = np.percentile(present, [25.0, 50.0, 75.0])
                     width = float(quarters[2] - quarters[0]) / IQR_OF_GAUSSIAN
-                    if width > 0.0:
+                    if width > max(SMALLEST_SPREAD * unit, SMALLEST_UNIT):
                         center, unit = float(quarters[1]), width
                         bent = float(np.arcsinh((present - center) / unit).std())
                 self.columns.append(Column(name, name, center, unit, bent))

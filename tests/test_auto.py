@@ -168,6 +168,15 @@ def test_scaling_one_and_many_agree() -> None:
     assert np.abs(many[:, 2]).max() < 10.0 < np.abs(samples[:, 1]).max()
 
 
+def test_units_are_not_so_small_that_ordinary_numbers_overflow_in_them() -> None:
+    tiny = np.where(np.arange(60) % 3, 1e-320, 0.0)  # varies, by next to nothing
+    mostly_tiny = np.where(np.arange(60) % 30, tiny, 1.0)  # as its quartiles do
+    names = ["tiny", "mostly tiny"]
+    scaling = Scaling(names, np.column_stack([tiny, mostly_tiny])).bind(names)
+    assert scaling.names == ["mostly tiny"]
+    assert np.abs(scaling.transform(np.array([0.5, 0.5]))) < 10.0
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_intervals_cover(seed: int) -> None:
     model, inside = AutoKernelRegressor("low"), 0
