@@ -60,6 +60,10 @@ class Mixture:
             seen = self._seen = key, scaled, means, np.maximum(variances, SMALLEST_VARIANCE)
         return seen[1:]
 
+    def _scaled_row(self, row: Vector) -> Vector:
+        seen = self._seen
+        return seen[1] if seen is not None and seen[0] == row.tobytes() else self.tuning.scaling.transform(row)
+
     def predict(self, row: Vector) -> tuple[float, float]:
         """Mean and variance of the target, in its own units."""
         _, means, variances = self._moments(row)
@@ -78,7 +82,7 @@ class Mixture:
 
     def is_usual(self, row: Vector, y: float) -> bool:
         """Whether a sample lies where, in the tuning's units, squares and their products are far from overflow."""
-        scaled, _, _ = self._moments(row)
+        scaled = self._scaled_row(row)
         target = (y - self.tuning.targets.center) / self.tuning.targets.unit
         return bool((np.abs(scaled) <= LARGEST_USUAL).all() and abs(target) <= LARGEST_USUAL)  # NaN is not
 
