@@ -181,7 +181,7 @@ def test_units_are_not_so_small_that_ordinary_numbers_overflow_in_them() -> None
 def test_a_sample_that_was_set_aside_and_cannot_be_predicted_any_more_is_not_usual() -> None:
     model = AutoKernelRegressor("low")
     for x, y in friedman(30):
-        model.learn_one({"a": x["0"]}, y)
+        model.learn_one({"a": next(iter(x.values()))}, y)
     assert model._mixture is not None
     assert model._mixture.is_usual(np.array([0.5]), 10.0)
     assert not model._mixture.is_usual(np.array([1.7e308]), 10.0)
