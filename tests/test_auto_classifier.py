@@ -318,3 +318,14 @@ def test_it_is_a_river_classifier() -> None:
 def test_bad_budget() -> None:
     with pytest.raises(ValueError, match="budget"):
         AutoKernelClassifier("huge")
+
+
+@pytest.mark.parametrize("value", [1e8, 1e20, 1e75])
+def test_a_sample_far_from_all_others_leaves_probabilities_that_are_numbers(value: float) -> None:
+    random, model = np.random.default_rng(1), AutoKernelClassifier("low")
+    for a, b in random.normal(size=(60, 2)).tolist():
+        model.learn_one({"a": a, "b": b}, a * b > 0.0)
+    model.learn_one({"a": value, "b": 1.0}, True)
+    for x in ({"a": 0.1, "b": 0.2}, {"a": -value, "b": 0.0}):
+        chances = model.predict_proba_one(x)
+        assert sum(chances.values()) == pytest.approx(1.0) and min(chances.values()) >= 0.0

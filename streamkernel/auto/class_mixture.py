@@ -20,6 +20,8 @@ DISCOUNT, SHARE = 0.99, 0.001
 FIRST_LINK, LINK_STRENGTH, LINK_FORGETTING = (2.0, 0.5), 5.0, 0.999
 # An estimate bends towards zero where it is below this part of an equal share.
 BEND = 0.1
+# An estimate of a share that is farther from zero says no more: the straight lines go on far from all samples.
+FARTHEST = 10.0
 LEAST = 1e-6
 
 
@@ -70,7 +72,7 @@ class ClassMixture:
 
     def _features(self, means: Vector) -> Vector:
         """What the links go by, from the experts' means: by expert, feature and class."""
-        estimates = self.targets.estimates(means)
+        estimates = np.clip(self.targets.estimates(means), -FARTHEST, FARTHEST)
         bend = BEND / estimates.shape[-1]
         positive = 0.5 * (estimates + np.sqrt(estimates**2 + 4.0 * bend**2))
         return np.stack([estimates, np.log(positive)], axis=-2)

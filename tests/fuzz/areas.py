@@ -185,7 +185,7 @@ def refused(rng: Random, model: Any, stream: Stream) -> int:
     y, bad = stream.target(model, x), BAD[rng.integers(len(BAD))]
     name, is_number = rng.choice(len(x)), not isinstance(y, str | dict)
     offers: list[tuple[Any, Any, dict[str, Any]]] = []
-    if type(model).__name__ != "AutoKernelRegressor":  # which takes words and gaps
+    if not isinstance(model, making.AUTOMATIC):  # which take words and gaps
         offers += [(x | {list(x)[name]: bad}, y, {}), (x | {"never seen": bad}, y, {})]
     if is_number:
         offers += [(x, bad, {}), (x, 1e200, {}), (x | {"never seen": 1.0}, bad, {})]

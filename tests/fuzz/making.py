@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from river import base
 
 from streamkernel import (
     CKAAR,
@@ -15,16 +16,19 @@ from streamkernel import (
     KRLS,
     KRR,
     AdaptiveConformal,
+    AutoKernelClassifier,
     AutoKernelRegressor,
     HeteroscedasticKRLS,
     KernelMixture,
     KernelMixtureClassifier,
     LSSVMClassifier,
     MultiTargetKRLS,
+    TargetScaler,
     filters,
     kernels,
 )
 
+AUTOMATIC = (AutoKernelClassifier, AutoKernelRegressor)
 Random = np.random.Generator
 Sample = dict[Any, float]
 
@@ -138,10 +142,12 @@ REGRESSORS: dict[str, Callable[[Random], Any]] = {
     "filters": kernel_filter,
     "AutoKernelRegressor": lambda rng: AutoKernelRegressor("low"),
     "AdaptiveConformal": lambda rng: AdaptiveConformal(krls(rng)),
+    "TargetScaler": lambda rng: TargetScaler(krls(rng)),
 }
 CLASSIFIERS: dict[str, Callable[[Random], Any]] = {
     "LSSVMClassifier": classifier,
     "KernelMixtureClassifier": lambda rng: KernelMixtureClassifier([classifier(rng), classifier(rng)]),
+    "AutoKernelClassifier": lambda rng: AutoKernelClassifier("low"),
 }
 LEARNERS: dict[str, Callable[[Random], Any]] = {
     **REGRESSORS,
@@ -183,7 +189,7 @@ class Stream:
     def target(self, model: Any, x: Sample) -> Any:
         """A target of the kind that a model learns."""
         y = self.y(x)
-        if isinstance(model, LSSVMClassifier | KernelMixtureClassifier):
+        if isinstance(model, base.Classifier):
             return ["low", "middle", "high"][int(np.digitize(y, [-0.5, 0.5]))]
         return {"first": y, "second": y * y} if isinstance(model, MultiTargetKRLS) else y
 
