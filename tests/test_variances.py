@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -194,3 +195,15 @@ def test_bench_quick(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench.main(["--quick"]) == 0
     printed = capsys.readouterr().out
     assert "largest relative error" in printed
+
+
+def test_a_model_that_has_lost_its_limit_while_updates_wait_is_copied_and_restored() -> None:
+    random, model = np.random.default_rng(0), KRLS(RBF(1.0), 1e-3, 1e-2, max_size=8)
+    while not model.recursion.model.collected:
+        model.learn_one({"a": float(random.normal(0.0, 2.0))}, float(random.normal()))
+    model.limit(None)
+    others = [copy.deepcopy(model), KRLS.from_bytes(model.to_bytes())]
+    for x, y in random.normal(size=(20, 2)).tolist():
+        for learner in (model, *others):
+            learner.learn_one({"a": x}, y)
+        assert len({learner.predict_one({"a": y}) for learner in (model, *others)}) == 1

@@ -190,7 +190,7 @@ def checked(state: dict[str, Any]) -> tuple[Form, Any]:
     size, tracked, collected, forget, most = (values[cell] for cell in _COUNTERS)
     if not 0 <= size < MOST_POINTS or not 0 <= forget < len(RULES) or most < 1:
         raise ValueError(f"the state's counters are not those of this release: size {size} of {most}, forget {forget}")
-    if not 0 <= tracked <= size or not 0 <= collected < LANES or (collected and not tracked):
+    if not 0 <= tracked <= size or not 0 <= collected < LANES:
         raise ValueError(f"the state's counters do not fit: {tracked} tracked, {collected} collected")
     if type(outputs) is not int or outputs < 1 or (kind.has_noise and outputs > 1):
         raise ValueError(f"{outputs!r} outputs do not go with the form {kind.name!r}")
