@@ -236,6 +236,19 @@ def test_a_value_from_which_a_series_cannot_go_on_is_refused() -> None:
     assert math.isfinite(model.forecast(1)[0])
 
 
+def test_lags_that_overflow_together_are_refused_one_by_one() -> None:
+    model = KernelForecaster(KRLS(kernels.Spline(two_sided=True), 1e-3, 0.1), lags=3)
+    for value in (-1e95, 1.0):
+        model.learn_one(value)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="no finite similarity"):
+        model.learn_one(-1e9)
+    assert model.to_bytes() == before
+    assert math.isfinite(model.forecast(1)[0])
+    with pytest.raises(ValueError, match=r"y is 1e\+101: it must be at most 1e\+100"):
+        model.learn_one(1e101)
+
+
 def test_a_series_goes_on_where_a_leap_makes_its_lags_unlearnable() -> None:
     kernel = 0.87 * (Polynomial(1, offset=0.57, scale=0.393) + Periodic(0.618, period=5.48))
     model = KernelForecaster(KRLS(kernel, 1e-3, 0.606), lags=3)

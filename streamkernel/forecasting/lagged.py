@@ -10,6 +10,7 @@ import copy
 import inspect
 import math
 import statistics
+import statistics
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,9 +31,11 @@ Features = dict[Feature, Any]
 
 # How many values are looked at before a warning, and how far from zero mean and unit variance is too far.
 WATCHED, FARTHEST = 20, 5.0
-# Beyond, powers of a value and its lags may overflow: it is tried out before it is taken in. A leap is one from the
-# largest of the lags.
+# Beyond, powers of a value and its lags may overflow: it is tried out before it is taken in. A leap is so many times
+# the median of the lags.
 LARGEST_USUAL, LARGEST_LEAP = 1e50, 1e3
+# Beyond, what is forecast from a value could not be learned in its turn: its squared error overflows.
+LARGEST_VALUE = 1e100
 
 
 class KernelForecaster(time_series.base.Forecaster, Checkpointed):
@@ -184,20 +187,27 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features of the same time.
 
         """
-        value = reading.target(y, "y")
+        value = _value(y)
         exogenous = self._checked(x)
-        largest = max(map(abs, self._history), default=0.0)
-        if abs(value) <= min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + largest)):
-            self._learn(value, exogenous)
-            return
-        # It may be learned where its powers overflow once it is a lag: that is tried out on a copy.
-        trial = copy.deepcopy(self)
-        trial._careful = True
-        trial._learn(value, exogenous)
-        for _ in range(max(self._delays) + 1):
-            trial._path([exogenous], lambda step, sample: float(trial._models[step].predict_one(sample)))
-            trial._learn(self._history[-1] if self._history else 0.0, exogenous)
+        size, lags = abs(value), [0.0, *map(abs, self._history)]
+        if size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + statistics.median_low(lags))):
+            is_largest = size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + max(lags)))
+            self._try_out(value, exogenous, careful=is_largest)
         self._learn(value, exogenous)
+
+    def _try_out(self, value: float, exogenous: Features, careful: bool) -> None:
+        """Raise an error where a copy that learns the value cannot go on; a careful one learns all that follows, too.
+
+        A value may be learned where its powers overflow once it is a lag.
+        """
+        trial = copy.deepcopy(self)
+        trial._careful = careful
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trial._learn(value, exogenous)
+            for _ in range(max(self._delays) + 1):
+                trial._path([exogenous], lambda step, sample: float(trial._models[step].predict_one(sample)))
+                trial._learn(self._history[-1] if self._history else 0.0, exogenous)
 
     def _learn_sample(self, model: Any, sample: Features, value: float) -> None:
         """Learn a value from its lags; where those hold a leap that makes them unlearnable, leave it out and say so.
@@ -274,7 +284,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features, one for each value.
 
         """
-        values = [reading.target(y, "y") for y in ys]
+        values = [_value(y) for y in ys]
         features = [self._checked(x) for x in ([None] * len(values) if xs is None else xs)]
         if len(features) != len(values):
             raise ValueError(f"xs must have one entry for each of the {len(values)} values, got {len(features)}")
@@ -478,3 +488,11 @@ def _lags(lags: Any) -> tuple[int, ...]:
     if not lags or len(set(lags)) != len(lags):
         raise ValueError(f"lags must be a whole number >= 1 or several distinct ones, got {lags!r}")
     return tuple(lags)
+
+
+def _value(y: Any) -> float:
+    """A value of a series, or an error."""
+    value = reading.target(y, "y")
+    if abs(value) > LARGEST_VALUE:
+        raise ValueError(f"y is {y!r}: it must be at most {LARGEST_VALUE:g} either way; rescale the series")
+    return value
