@@ -10,7 +10,6 @@ import copy
 import inspect
 import math
 import statistics
-import statistics
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
