@@ -807,7 +807,7 @@ JOIN_RIDGE, JOIN_RATIOS = 0.01, {200: 4.0, 500: 5.0}  # what a step that joins a
 
 
 def single_steps(options: Options) -> Iterator[Line]:
-    """Single steps and the slowest: plain ones, those that join a full dictionary and prune, those of automatic models."""
+    """Single steps and the slowest: plain ones, those that join and prune, those of automatic models."""
     count = QUICK_STEPS if options.quick else STEPS
     for m in options.sizes(20, 200, 500):
         data = workload(m)
