@@ -48,7 +48,7 @@ from numba import njit
 from river import linear_model
 from scipy import linalg
 
-from bench import bandwidth, dlib_krls, table1
+from bench import auto, bandwidth, dlib_krls, steps, table1
 from bench import record as files
 from streamkernel import KRLS, KRR, HeteroscedasticKRLS, datasets, kernels, live
 from streamkernel.core import stream, whitened
@@ -75,6 +75,7 @@ CHUNK_SECONDS = 1.5e-3  # long against the clock and a call, short against a tim
 WARM_STEPS = 2  # untimed steps before a chunk: they bring the state back into the cache from which the other drove it
 BEST_OF = 15  # chunks, where a best is compared with the floor, which is a best of as many
 
+Sample = dict[int, float]
 Contestant = Callable[[int], float]  # learns so many samples; returns the seconds that took
 
 
@@ -100,7 +101,8 @@ class Line:
     """One row of the table.
 
     `value` is a median, `low` and `high` are the quartiles where it was measured often. `at_least` or `at_most` is the
-    target; a line without one is there to be read. `ours` and `theirs` are the seconds per step of a ratio.
+    target; a line without one is there to be read. `ours` and `theirs` are the seconds per step of a ratio. `p50`,
+    `p99` and `worst` are microseconds of the processor, of single steps.
     """
 
     section: str
@@ -115,6 +117,9 @@ class Line:
     ours: float | None = None
     theirs: float | None = None
     note: str = ""
+    p50: float | None = None
+    p99: float | None = None
+    worst: float | None = None
 
     @property
     def target(self) -> str:
@@ -601,7 +606,7 @@ def startup(options: Options) -> Iterator[Line]:
             rounds = [_start(Path(folder) / str(i)) for i in range(3 if options.full else 1)]
             cold = statistics.median(seconds["learn_one"] for seconds in rounds)
             note = _cpu_note(rounds, "learn_one")
-            yield Line("startup", "cold: import and first learn_one", value=cold, unit=" s", at_most=10.0, note=note)
+            yield Line("startup", "cold: import and first learn_one", value=cold, unit=" s", at_most=6.0, note=note)
             cache = Path(folder) / "0"
             others = ("predict_one", "with_dist", "learn_many")
             compiled = _start(cache, *others)
@@ -796,6 +801,56 @@ def readers(options: Options) -> Iterator[Line]:
         yield ratio_line("readers", "predict_one vs the lock of its readers", m, seconds, 8.0)
 
 
+STEPS, QUICK_STEPS = 4000, 200
+AUTO_ROWS, QUICK_AUTO_ROWS = 6000, 60
+JOIN_RIDGE, JOIN_RATIOS = 0.01, {200: 4.0, 500: 5.0}  # what a step that joins and prunes may cost, in plain ones
+
+
+def single_steps(options: Options) -> Iterator[Line]:
+    """Single steps and the slowest: plain ones, those that join and prune, those of automatic models."""
+    count = QUICK_STEPS if options.quick else STEPS
+    for m in options.sizes(20, 200, 500):
+        data = workload(m)
+        news = np.random.default_rng([SEED, m, 1]).standard_normal((count, FEATURES))
+        free, full = (KRLS(kernels.RBF(LENGTH_SCALE), THRESHOLD, JOIN_RIDGE, max_size=limit) for limit in (None, m))
+        for model in (free, full):
+            model.learn_many(data.points, data.point_targets)
+        near, far = ([dict(enumerate(x)) for x in rows.tolist()] for rows in (data.visits, news))
+        targets = data.targets.tolist()
+
+        def plain(t: int, model: KRLS = free, near: list[Sample] = near, targets: list[float] = targets) -> None:
+            model.learn_one(near[t % VISITS], targets[t % VISITS])
+
+        def joining(t: int, model: KRLS = full, far: list[Sample] = far, targets: list[float] = targets) -> None:
+            model.learn_one(far[t], targets[t % VISITS])
+
+        plain(0)  # compiles what is called
+        joining(0)
+        usual, slow = steps.in_turn(plain, joining, count)
+        _require_size(free, m)
+        if full.recursion.pruned < count:
+            raise RuntimeError("not every sample joined: another step was timed than the one meant")
+        spread = steps.Spread.of(usual)
+        yield Line("steps", "learn_one, nothing joins", m, spread.p50, " µs", **spread._asdict())
+        low, ratio, high = np.percentile(slow / usual.clip(1e-3), [25, 50, 75]).tolist()
+        seconds = {"ours": 1e-6 * float(np.median(slow)), "theirs": 1e-6 * spread.p50}
+        what = "learn_one, one joins, one leaves, over that"
+        limit = JOIN_RATIOS.get(m)
+        spread = steps.Spread.of(slow)
+        yield Line("steps", what, m, ratio, "x", low, high, at_most=limit, **seconds, **spread._asdict())
+    rows = auto.mixed(QUICK_AUTO_ROWS if options.quick else AUTO_ROWS)
+    if not options.quick:
+        auto.steps(auto.mixed(1300, seed=2), "medium")  # compiles
+    taken, _, _ = auto.steps(rows, "medium")
+    spread, note = steps.Spread.of(taken), f"eleven mixed features, {len(rows)} rows"
+    for what, value, limit in (
+        ("AutoKernelRegressor, mean step", float(taken.mean()), 250.0),
+        ("AutoKernelRegressor, median step", spread.p50, 100.0),
+        ("AutoKernelRegressor, slowest step", spread.worst, 20_000.0),
+    ):
+        yield Line("steps", what, None, value, " µs", at_most=limit, note=note, **spread._asdict())
+
+
 STATE_SIZE = 20
 
 
@@ -822,8 +877,20 @@ def state(options: Options) -> Iterator[Line]:
         ("from_bytes", lambda: KRLS.from_bytes(written), 40.0),
     ):
         low, median, high = per_call(call)
-        note = f"{len(written)} bytes"
-        yield Line("state", what, STATE_SIZE, median, " µs", low, high, at_most=target, ours=1e-6 * median, note=note)
+        spread = steps.Spread.of(steps.each([call] * (QUICK_STEPS if options.quick else STEPS)))
+        yield Line(
+            "state",
+            what,
+            STATE_SIZE,
+            median,
+            " µs",
+            low,
+            high,
+            at_most=target,
+            ours=1e-6 * median,
+            note=f"{len(written)} bytes",
+            **spread._asdict(),
+        )
 
 
 SECTIONS: dict[str, Callable[[Options], Iterator[Line]]] = {
@@ -841,13 +908,14 @@ SECTIONS: dict[str, Callable[[Options], Iterator[Line]]] = {
     "stability": stability,
     "live": live_view,
     "readers": readers,
+    "steps": single_steps,
     "state": state,
 }
 
 # The report -----------------------------------------------------------------------------------------------------------
 
-WIDTHS = (42, 6, 11, 17, 10, 9, 21)
-HEADERS = ("line", "m", "measured", "quartiles", "target", "verdict", "ours / theirs", "note")
+WIDTHS = (46, 6, 11, 17, 10, 9, 21, 24)
+HEADERS = ("line", "m", "measured", "quartiles", "target", "verdict", "ours / theirs", "p50 / p99 / max, µs", "note")
 
 
 def _significant(value: float) -> str:
@@ -872,7 +940,8 @@ def format_line(line: Line) -> str:
     times = " / ".join(filter(None, [_microseconds(line.ours), _microseconds(line.theirs)]))
     measured = "-" if line.value is None else _significant(line.value) + line.unit
     size = "" if line.m is None else str(line.m)
-    return format_row([line.what, size, measured, quartiles, line.target, line.verdict, times, line.note])
+    spread = " / ".join(_significant(v) for v in (line.p50, line.p99, line.worst) if v is not None)
+    return format_row([line.what, size, measured, quartiles, line.target, line.verdict, times, spread, line.note])
 
 
 def environment() -> dict[str, object]:

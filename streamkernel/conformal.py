@@ -7,6 +7,7 @@ Paper -> code: α `1 − confidence_level`, α_t `_miss_rate`, γ `rate`, S(x, y
 
 from __future__ import annotations
 
+import copy
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -99,6 +100,34 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         self.regressor.learn_one(x, y, **arguments)
         self._miss_rate += self.rate * ((1.0 - self.confidence_level) - missed)
         self._scores.append(score)
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn samples in order, as `learn_one` would one after the other; none where one of them is bad.
+
+        Parameters
+        ----------
+        X
+            A data frame, or an array whose columns are the features 0, 1, ...
+        y
+            The targets.
+        w
+            Weights, one for each sample, where the regressor takes them.
+
+        """
+        names, rows, _ = reading.frame(X)
+        targets = reading.column("y", y, len(rows))
+        given = [{}] * len(rows) if w is None else [{"w": weight} for weight in reading.column("w", w, len(rows))]
+        before = copy.deepcopy((self.regressor, self._scores, self._miss_rate))
+        try:
+            for row, target, arguments in zip(rows, targets.tolist(), given, strict=True):
+                self.learn_one(reading.sample(names, row), target, **arguments)
+        except Exception:
+            self.regressor, self._scores, self._miss_rate = before
+            raise
+
+    def predict_many(self, X: Any) -> Any:
+        """What the regressor predicts of many samples: a series for a data frame, an array for an array."""
+        return reading.predictions(self.regressor, X)
 
     def predict_one(self, x: Mapping[Feature, Any], with_interval: bool = False, **arguments: Any) -> Any:
         """Predict the target of `x`.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from river import base, proba, utils
+from river import base, proba
 from river.conf.interval import Interval
 
 from . import checks
@@ -153,11 +153,7 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
     def predict_many(self, X: Any, **arguments: Any) -> Any:
         """Predict the targets of many samples: a series for a data frame, an array for an array."""
         center, unit = self.scale
-        if hasattr(self.regressor, "predict_many"):
-            return center + unit * self.regressor.predict_many(X, **arguments)
-        names, rows, data = reading.frame(X)
-        means = np.array([self.predict_one(reading.sample(names, row)) for row in rows], dtype=np.float64)
-        return means if data is None else utils.dataframe.to_native_series(means, name=None, like=data)
+        return center + unit * reading.predictions(self.regressor, X, **arguments)
 
     def learn_rows(
         self, names: tuple[Feature, ...], rows: Matrix, targets: Vector, *weights: Vector

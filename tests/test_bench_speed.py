@@ -11,11 +11,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # bench/ is not part of the installed package
 
-from bench import record, speed
+from bench import record, speed, steps
 from streamkernel import KRLS, kernels
 
 ROOT = Path(__file__).resolve().parents[1]
-FIELDS = {"section", "what", "m", "value", "unit", "low", "high", "target", "verdict", "ours", "theirs", "note"}
+WORST = {"p50", "p99", "worst"}
+FIELDS = WORST | {"section", "what", "m", "value", "unit", "low", "high", "target", "verdict", "ours", "theirs", "note"}
 
 
 def test_quick_form_reports_every_section(tmp_path: Path) -> None:
@@ -38,6 +39,8 @@ def test_quick_form_reports_every_section(tmp_path: Path) -> None:
             assert 0.0 < line["low"] <= line["value"] <= line["high"]
             assert line["ours"] > 0.0
             assert line["theirs"] > 0.0
+        if line["section"] in ("steps", "state"):
+            assert 0.0 < line["p50"] <= line["p99"] <= line["worst"]
     rows = record.read(out)
     assert [row["what"] for row in rows] == [line["what"] for line in lines]
 
@@ -100,6 +103,14 @@ def test_turns_alternate_and_are_counted_per_step() -> None:
     seconds = speed.take_turns(contestants, rounds=2, steps=[4, 5], warm=1)
     np.testing.assert_allclose(seconds, [[1.0, 2.0], [1.0, 2.0]])
     assert calls == [(name, steps) for name, n in (("a", 4), ("b", 5), ("b", 5), ("a", 4)) for steps in (1, n)]
+
+
+def test_every_step_is_timed_by_itself() -> None:
+    order: list[str] = []
+    first, second = steps.in_turn(lambda t: order.append(f"a{t}"), lambda t: order.append(f"b{t}"), 3)
+    assert order == ["a0", "b0", "a1", "b1", "a2", "b2"]
+    assert first.shape == second.shape == (3,)
+    assert steps.Spread.of(np.arange(101.0)) == (50.0, 99.0, 100.0)
 
 
 def test_the_contestants_learn_the_same() -> None:

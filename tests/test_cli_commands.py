@@ -290,12 +290,39 @@ def test_a_result_that_cannot_be_written(folder):
 def test_warmup_tells_what_it_compiles(capsys):
     assert cli.main(["warmup"]) == 0
     text = capsys.readouterr().out
-    for part in ("streaming learners", "automatic regressor", "automatic forecaster", "classifiers"):
+    for part in ("streaming learners", "kernels", "automatic regressor", "automatic forecaster", "classifiers"):
         assert part in text
 
 
+def test_warmup_times_every_function_that_it_compiles():
+    """Those that Python calls, each with all that it calls in turn."""
+    code = """
+from streamkernel import cli
+from streamkernel.cli.commands import warmup
+import numba
+
+@numba.njit
+def inner(x):
+    return x + 1
+
+@numba.njit
+def outer(x):
+    return inner(x)
+
+warmup.PARTS = {"a part": lambda: outer(1.0)}
+cli.main(["warmup", "--json"])
+cli.main(["warmup"])
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    line, *text = result.stdout.splitlines()
+    ((name, seconds),) = json.loads(line)["functions"]["a part"].items()
+    assert name == "__main__.outer"
+    assert 0.0 < seconds <= json.loads(line)["parts"]["a part"]
+    assert text[-1].endswith(" s, 0 functions compiled; the next time everything comes from the cache")
+
+
 def test_after_warmup_nothing_is_compiled(folder):
-    """Neither by the automatic regressor nor by a forecast: all that they call was there."""
+    """Neither by the command line nor by learners of any kind: all that they call was there."""
     code = """
 import sys
 from numba.core.dispatcher import Dispatcher
@@ -311,6 +338,15 @@ assert cli.main(["run", "sensors.csv", "--target", "temperature", "--predictions
 assert cli.main(["run", "feed.csv", "--target", "y", "--model", "krls"]) == 0
 assert cli.main(["classify", "flowers.csv", "--target", "species"]) == 0
 assert cli.main(["forecast", "feed.csv", "--column", "y"]) == 0
+import streamkernel as sk
+stream = [({"a": t % 7 / 3.0, "b": t % 5 / 2.0}, float(t % 3)) for t in range(60)]
+for model in (sk.KRLS(max_size=5), sk.KRR(ridge=0.1, threshold=None), sk.HeteroscedasticKRLS(), sk.KernelMixture(),
+              sk.AutoKernelRegressor(), sk.AutoKernelClassifier(), sk.LSSVMClassifier()):
+    for x, y in stream:
+        model.predict_one(x)
+        model.learn_one(x, y)
+leaves = [sk.core.columns.LEAVES._addresses[code] for code in sk.core.columns.LEAVES._functions]
+assert leaves and all(leaves)
 later = {name: count for name, count in compiled().items() if count > before.get(name, 0)}
 assert not later, later
 """

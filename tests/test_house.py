@@ -152,7 +152,7 @@ def test_nothing_prints_but_the_command_line(path: pathlib.Path) -> None:
     assert not calls
 
 
-DECORATORS = {"jit", "part", "inline", "njit", "intrinsic"}
+DECORATORS = {"jit", "part", "inline", "njit", "intrinsic", "number"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -165,11 +165,11 @@ def test_jitted_functions_are_documented(path: pathlib.Path) -> None:
 
 
 def test_the_core_holds_functions_only() -> None:
-    """No classes but the register type, the fields of the model and the cache, and no learner's vocabulary."""
+    """No classes but the register type, the fields of the model, the cache and tables of functions."""
     for module in pkgutil.iter_modules(core.__path__):
         tree = ast.parse((PACKAGE / "core" / f"{module.name}.py").read_text())
         classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
-        assert not classes or module.name in ("jit", "simd", "views", "model")
+        assert not classes or module.name in ("jit", "numbered", "simd", "views", "model")
 
 
 def modules_after(statement: str) -> set[str]:

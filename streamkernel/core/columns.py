@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import math
 
+from numba import types
+
 from .jit import jit, part
+from .numbered import Numbered
 from .simd import LANES, exponential, load, store
 from .triangular import padded
 from .types import Matrix, Program, Vector
@@ -32,13 +35,21 @@ from .types import Matrix, Program, Vector
     SPLINE,
     ANOVA,
     CUSTOM,
-) = range(14)
+) = range(OPCODES := 14)
 CODE, FIRST, SETTING = range(3)  # the columns of a program
 MIRRORED = 64  # added to the opcode of a leaf: it sees −x
 
 SQRT3, SQRT5 = math.sqrt(3.0), math.sqrt(5.0)
 LARGE_SHAPE = 100.0  # of a rational quadratic kernel
 LARGEST_ANGLE = 1e300  # of a periodic kernel, in periods: differences of two features, times π, stay finite
+
+# A leaf has its setting, the sign with which it sees x, its parameters, the points and their number, x, and the stack,
+# in whose first row it leaves its column.
+_VECTOR, _MATRIX = types.float64[::1], types.float64[:, ::1]
+LEAVES = Numbered(
+    "streamkernel_leaves", (types.int64, types.float64, _VECTOR, _MATRIX, types.int64, _VECTOR, _MATRIX), OPCODES
+)
+call_leaf = LEAVES.call
 
 
 @part
@@ -106,107 +117,159 @@ def _spline(x: float, z: float) -> float:
 
 
 @part
-def _splines(points: Matrix, count: int, x: Vector, sign: float, out: Vector) -> None:
-    """The product over features of the one-dimensional spline kernels."""
-    for j in range(count):
-        value = 1.0
-        for r in range(points.shape[0]):
-            value *= _spline(sign * x[r], points[r, j])
-        out[j] = value
-
-
-@part
-def _anova(points: Matrix, count: int, x: Vector, sign: float, order: int, stack: Matrix) -> None:
-    """The elementary symmetric polynomial of the one-dimensional spline kernels, E_p += E_{p−1}·k_r.
-
-    Requires: `order` more rows of the stack.
-    """
-    for p in range(order + 1):
-        for j in range(count):
-            stack[p, j] = 1.0 if p == 0 else 0.0
-    for r in range(points.shape[0]):
-        for j in range(count):
-            value = _spline(sign * x[r], points[r, j])
-            for p in range(order, 0, -1):
-                stack[p, j] += stack[p - 1, j] * value
-    for j in range(count):
-        stack[0, j] = stack[order, j]
-
-
-@part
 def _sided(node: Program) -> tuple[int, float]:
     """The opcode of a leaf, and the sign with which it sees x."""
     code = node[CODE]
     return (code - MIRRORED, -1.0) if code >= MIRRORED else (code, 1.0)
 
 
+@LEAVES.number(LINEAR)
+def linear(setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """⟨x, z⟩."""
+    _inner_products(points, count, x, sign, stack[0])
+
+
+@LEAVES.number(POLYNOMIAL)
+def polynomial(setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """(own₁⟨x, z⟩ + own₀)^setting."""
+    out = stack[0]
+    _inner_products(points, count, x, sign, out)
+    for j in range(count):
+        base = own[1] * out[j] + own[0]
+        value = base
+        for _ in range(setting - 1):
+            value *= base
+        out[j] = value
+
+
+@LEAVES.number(RBF)
+def rbf(setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """exp(−s/2), s the squared distance in units of the length scales, here and below."""
+    out = stack[0]
+    _squared_distances(points, count, x, sign, own, out)
+    for j in range(count):
+        out[j] *= -0.5
+    _exponentials(out, count)
+
+
+@LEAVES.number(LAPLACIAN)
+def laplacian(setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """exp(−√s)."""
+    out = stack[0]
+    _squared_distances(points, count, x, sign, own, out)
+    for j in range(count):
+        out[j] = -math.sqrt(out[j])
+    _exponentials(out, count)
+
+
+@part
+def _matern(
+    points: Matrix, count: int, x: Vector, sign: float, own: Vector, stack: Matrix, root: float, square: float
+) -> None:
+    """(1 + d + square·d²)e^−d with d = root·√s."""
+    out, work = stack[0], stack[1]
+    _squared_distances(points, count, x, sign, own, work)
+    for j in range(count):
+        work[j] = root * math.sqrt(work[j])
+        out[j] = -work[j]
+    _exponentials(out, count)
+    for j in range(count):
+        # Where the exponential is zero the polynomial may have overflowed.
+        out[j] = out[j] * (1.0 + work[j] + square * work[j] * work[j]) if out[j] > 0.0 else 0.0
+
+
+@LEAVES.number(MATERN32)
+def matern32(setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """(1 + d)e^−d with d = √(3s)."""
+    _matern(points, count, x, sign, own, stack, SQRT3, 0.0)
+
+
+@LEAVES.number(MATERN52)
+def matern52(setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """(1 + d + d²/3)e^−d with d = √(5s)."""
+    _matern(points, count, x, sign, own, stack, SQRT5, 1.0 / 3.0)
+
+
+@LEAVES.number(RATIONAL_QUADRATIC)
+def rational_quadratic(
+    setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix
+) -> None:
+    """(1 + s/2a)^−a, a behind the length scales."""
+    out, shape = stack[0], own[points.shape[0]]
+    _squared_distances(points, count, x, sign, own, out)
+    for j in range(count):
+        ratio = out[j] / (2.0 * shape)
+        # The power magnifies the rounding of 1 + ratio by the shape.
+        out[j] = (1.0 + ratio) ** -shape if shape < LARGE_SHAPE else math.exp(-shape * math.log1p(ratio))
+
+
+@LEAVES.number(PERIODIC)
+def periodic(setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """exp(−2 Σ sin²(...)), the period behind the length scales."""
+    out = stack[0]
+    _squared_sines(points, count, x, sign, own, float(own[points.shape[0]]), out)
+    for j in range(count):
+        out[j] *= -2.0
+    _exponentials(out, count)
+
+
+@LEAVES.number(SPLINE)
+def spline(setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """The product over features of the one-dimensional spline kernels."""
+    for j in range(count):
+        value = 1.0
+        for r in range(points.shape[0]):
+            value *= _spline(sign * x[r], points[r, j])
+        stack[0, j] = value
+
+
+@LEAVES.number(ANOVA)
+def anova(setting: int, sign: float, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
+    """The elementary symmetric polynomial of the one-dimensional spline kernels, E_p += E_{p−1}·k_r.
+
+    Requires: `setting` more rows of the stack.
+    """
+    for p in range(setting + 1):
+        for j in range(count):
+            stack[p, j] = 1.0 if p == 0 else 0.0
+    for r in range(points.shape[0]):
+        for j in range(count):
+            value = _spline(sign * x[r], points[r, j])
+            for p in range(setting, 0, -1):
+                stack[p, j] += stack[p - 1, j] * value
+    for j in range(count):
+        stack[0, j] = stack[setting, j]
+
+
 @part
 def _leaf(node: Program, own: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
     """The column of one leaf, in the first row of the stack; `own` are its parameters."""
-    setting, out, features = node[SETTING], stack[0], points.shape[0]
+    setting, out = node[SETTING], stack[0]
     code, sign = _sided(node)
     if code == CONSTANT:
         for j in range(count):
             out[j] = own[0]
-    elif code == LINEAR:
-        _inner_products(points, count, x, sign, out)
-    elif code == POLYNOMIAL:
-        _inner_products(points, count, x, sign, out)
-        for j in range(count):
-            base = own[1] * out[j] + own[0]
-            value = base
-            for _ in range(setting - 1):
-                value *= base
-            out[j] = value
-    elif code == RBF:
-        _squared_distances(points, count, x, sign, own, out)
-        for j in range(count):
-            out[j] *= -0.5
-        _exponentials(out, count)
-    elif code == LAPLACIAN:
-        _squared_distances(points, count, x, sign, own, out)
-        for j in range(count):
-            out[j] = -math.sqrt(out[j])
-        _exponentials(out, count)
-    elif code == MATERN32 or code == MATERN52:
-        work = stack[1]
-        root = SQRT3 if code == MATERN32 else SQRT5
-        square = 0.0 if code == MATERN32 else 1.0 / 3.0
-        _squared_distances(points, count, x, sign, own, work)
-        for j in range(count):
-            work[j] = root * math.sqrt(work[j])
-            out[j] = -work[j]
-        _exponentials(out, count)
-        for j in range(count):
-            # Where the exponential is zero the polynomial may have overflowed.
-            out[j] = out[j] * (1.0 + work[j] + square * work[j] * work[j]) if out[j] > 0.0 else 0.0
-    elif code == RATIONAL_QUADRATIC:
-        _squared_distances(points, count, x, sign, own, out)
-        shape = own[features]
-        for j in range(count):
-            ratio = out[j] / (2.0 * shape)
-            # The power magnifies the rounding of 1 + ratio by the shape.
-            out[j] = (1.0 + ratio) ** -shape if shape < LARGE_SHAPE else math.exp(-shape * math.log1p(ratio))
-    elif code == PERIODIC:
-        _squared_sines(points, count, x, sign, own, float(own[features]), out)
-        for j in range(count):
-            out[j] *= -2.0
-        _exponentials(out, count)
-    elif code == SPLINE:
-        _splines(points, count, x, sign, out)
-    elif code == ANOVA:
-        _anova(points, count, x, sign, setting, stack)
-    else:  # CUSTOM: its column was computed outside
+    elif code == CUSTOM:  # its column was computed outside
         source = stack[stack.shape[0] - 1 - setting]
         for j in range(count):
             out[j] = source[j]
+    elif not call_leaf(code, (setting, sign, own, points, count, x, stack)):
+        for j in range(count):
+            out[j] = math.nan
+
+
+def require(program: Program) -> None:
+    """Compile the leaves of a program, or load them from the cache. Until then their columns are NaN."""
+    for code in program[:, CODE].tolist():
+        LEAVES.require(code % MIRRORED)
 
 
 @jit
 def column(program: Program, parameters: Vector, points: Matrix, count: int, x: Vector, stack: Matrix) -> None:
     """k(z, x) for the first `count` points z.
 
-    Requires: `program` is well formed; rows of `stack` hold padded(count) numbers; x is finite.
+    Requires: `program` is well formed, its leaves are `require`d; rows of `stack` hold padded(count) numbers; x is
+    finite.
     Ensures: the column is `stack[0, :count]`.
     """
     top = -1

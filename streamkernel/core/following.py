@@ -62,8 +62,10 @@ def remove_following(table: Table, leader: Table, index: int) -> None:
 
 # A bank: models in groups over one dictionary each -------------------------------------------------------------------
 
-# What `predict_bank` reports of each model beside its means.
+# What is reported of each model beside its means: by `predict_bank` the first four; by `learn_bank` u, as
+# `Model.relative_variance`, in place of the first two.
 RESIDUAL, UNLEARNED, NOISE_SUM, NOISE_WEIGHT, REPORTS = 0, 1, 2, 3, 4
+RELATIVE_VARIANCE = 0
 DUE = 9  # the status of a group that has not learned the sample yet
 
 
@@ -98,7 +100,16 @@ def predict_bank(tables: Tables, groups: Indices, rows: Matrix, means: Matrix, r
 
 
 @jit
-def learn_bank(tables: Tables, groups: Indices, rows: Matrix, given: Matrix, statuses: Indices, start: int) -> int:
+def learn_bank(
+    tables: Tables,
+    groups: Indices,
+    rows: Matrix,
+    given: Matrix,
+    statuses: Indices,
+    start: int,
+    means: Matrix,
+    reports: Matrix,
+) -> int:
     """Let all models learn samples in order, from `start` on; return the first after which a group needs more.
 
     Rows of `given` are the relative noise, then the targets. Groups that are DUE learn the first sample, all learn the
@@ -106,7 +117,8 @@ def learn_bank(tables: Tables, groups: Indices, rows: Matrix, given: Matrix, sta
     is FULL the leader is to be shrunk and the others are to follow.
 
     Requires: as `predict_bank`; finite samples and targets.
-    Ensures: at the end all are DUE again.
+    Ensures: at the end all are DUE again; `means` and `reports` are those before each sample was learned, where there
+    is room for them.
     """
     for t in range(start, len(rows)):
         attention = False
@@ -132,8 +144,15 @@ def learn_bank(tables: Tables, groups: Indices, rows: Matrix, given: Matrix, sta
                 # sample counts as if it were as large as they are.
                 if model.inputs[0] < SMALL_NOISE * (1.0 + model.column[model.size]):
                     model.inputs[0] = max(model.inputs[0], smallest_noise(model))
+                at = t * len(tables) + i
+                if len(reports):
+                    reports[at, NOISE_SUM], reports[at, NOISE_WEIGHT] = model.noise_sum, model.noise_weight
                 if status >= 0:
                     status = learn_projected(model, residual)
+                if len(reports):
+                    reports[at, RELATIVE_VARIANCE] = model.relative_variance
+                    for output in range(means.shape[1]):
+                        means[at, output] = model.means[output]
             if leader.tracked:
                 catch_up(leader)
             if status == JOINED and leader.size > leader.max_size:

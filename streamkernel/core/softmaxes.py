@@ -9,12 +9,13 @@ from .types import Indices, Matrix, Vector
 
 
 @jit
-def calibrate(scores: Matrix, labels: Indices, largest_step: float, record: Vector) -> None:
+def calibrate(scores: Matrix, labels: Indices, largest_step: float, record: Vector, shares: Matrix) -> None:
     """Newton steps of a temperature on the log loss of decisions, one after the other.
 
     Requires: one row of `scores` a decision, made before its label was known; `record` is the temperature and the sum
     of curvatures.
-    Ensures: `record` has followed; a step changes the temperature by at most the share `largest_step`.
+    Ensures: `record` has followed; a step changes the temperature by at most the share `largest_step`; `shares` are the
+    probabilities of each decision, with the temperature that it was made with.
     """
     for t in range(len(scores)):
         temperature, largest = record[0], scores[t, 0]
@@ -29,5 +30,6 @@ def calibrate(scores: Matrix, labels: Indices, largest_step: float, record: Vect
         for k in range(scores.shape[1]):
             share = math.exp(temperature * (scores[t, k] - largest)) / total
             record[1] += share * (scores[t, k] - mean) ** 2
+            shares[t, k] = share
         step = (mean - scores[t, labels[t]]) / record[1] / temperature
         record[0] *= 1.0 - max(-largest_step, min(largest_step, step))

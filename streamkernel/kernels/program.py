@@ -46,6 +46,9 @@ class Compiled:
     tunable: tuple[tuple[int, ...], ...]
     """For each entry of `Kernel.theta`, the parameters that it stands for."""
 
+    def __post_init__(self) -> None:
+        columns.require(self.program)
+
     def stack(self, count: int) -> Matrix:
         """Workspace for columns of `count` points."""
         return np.zeros((self.stack_rows, -(-count // PANEL) * PANEL))

@@ -14,12 +14,13 @@ from ..core.model import Model
 from ..core.types import Matrix, Vector
 from ..core.whitened import SMALL_NOISE
 from ..kernels import Feature
-from . import leading
+from . import leading, many
 from .base import StreamingRegressor
 from .forms import Dictionary
 from .recursion import Recursion
 
 LARGEST_USUAL, LARGEST_USUAL_WEIGHT = 1e50, 100.0
+NO_REPORTS = np.empty((0, following.REPORTS))
 
 
 def is_usual(models: Sequence[Recursion], x: Mapping[Feature, Any], y: float, w: float) -> bool:
@@ -170,8 +171,12 @@ class Bank:
             raise ValueError(
                 f"the experts' kernels give no finite similarity at {rows[good].tolist()!r}: rescale the features"
             )
-        shape = len(rows), len(self.experts)
-        found, terms = means.reshape(*shape, -1), reports.T.reshape(following.REPORTS, *shape)
+        return self._arranged_as_experts(means, reports)
+
+    def _arranged_as_experts(self, means: Matrix, reports: Matrix) -> tuple[Vector, Vector]:
+        """What the core says of all samples and models, by sample and expert."""
+        shape = -1, len(self.experts)
+        found, terms = means.reshape(*shape, means.shape[1]), reports.T.reshape(following.REPORTS, *shape)
         return (found, terms) if self._is_ordered else (found[:, self._place], terms[:, :, self._place])
 
     def adopt(self, names: tuple[Feature, ...]) -> None:
@@ -195,13 +200,34 @@ class Bank:
         """Let every expert learn samples, a row of targets each; whether a point has left. Requires: as `learn_row`."""
         return self._learn_given(rows, np.column_stack([1.0 / weights, targets]))
 
-    def _learn_given(self, rows: Matrix, given: Matrix) -> bool:
+    def screen(self, rows: Matrix, targets: Vector, weights: Vector) -> bool:
+        """Whether all of these samples can be learned for sure; an error where one of them surely cannot.
+
+        Requires: as `learn_row`, but for the values.
+        """
+        leaders = [self.experts[leader].recursion for leader, _ in self._groups]
+        found = [many.screen(model, model.names, rows, targets[:, None], weights) for model in leaders]
+        return all(is_ordinary and is_certain for _, is_ordinary, is_certain in found)
+
+    def predict_learn_rows(self, rows: Matrix, targets: Vector, weights: Vector) -> tuple[Matrix, Matrix]:
+        """Learn samples; the mean and the variance that each expert predicted of each before. Requires: `screen`."""
+        self._arrange()
+        count = len(rows) * len(self.experts)
+        means, reports = np.empty((count, self._outputs)), np.empty((count, following.REPORTS))
+        self._learn_given(rows, np.column_stack([1.0 / weights, targets]), means, reports)
+        found, terms = self._arranged_as_experts(means, reports)
+        noise = terms[following.NOISE_SUM] / terms[following.NOISE_WEIGHT]
+        return found[:, :, 0], noise * (1.0 + terms[following.RELATIVE_VARIANCE])
+
+    def _learn_given(
+        self, rows: Matrix, given: Matrix, means: Matrix = NO_REPORTS, reports: Matrix = NO_REPORTS
+    ) -> bool:
         """Learn rows, beside each of which stand its relative noise and its target."""
         self._arrange()
         statuses = np.array([following.DUE] * len(self._groups))
         start, shrunk = 0, False
         while True:
-            start = following.learn_bank(self._tables, self._bounds, rows, given, statuses, start)
+            start = following.learn_bank(self._tables, self._bounds, rows, given, statuses, start, means, reports)
             if start == len(rows):
                 return shrunk
             for (leader, followers), status in zip(self._groups, statuses.tolist(), strict=True):

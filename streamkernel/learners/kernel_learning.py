@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import criteria, kernels
+from .. import kernels
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from ..threads import one_thread
@@ -154,18 +154,20 @@ class KernelLearning:
 
     # By refitting ----------------------------------------------------------------------------------------------------
 
-    @one_thread
     def _refitted(self, model: Recursion) -> Recursion:
+        from .. import criteria  # late: scipy takes long to import; before its threads are limited
+
         self.next = min(GROWTH * self.count, self.count + INTERVAL)
         samples, targets = self.window.samples[-TUNING:], self.window.targets[-TUNING:, 1:]
         varies = np.ptp(targets, axis=0).any() and np.ptp(samples, axis=0).any()
         if not varies or max(np.abs(samples).max(), np.abs(targets).max()) > LARGEST_VALUE:
             return model
-        family = criteria.Gaussian(samples, self.names, trend=False)
-        found = criteria.fit(family, targets, start=self.point, max_evaluations=MOST_EVALUATIONS)
-        self.point = found.point
-        self.theta = np.array(list(thetas(found.kernel, self.names).values()))
-        return self._rebuilt(model, found.ridge, math.exp(found.point[-2]))
+        with one_thread:
+            family = criteria.Gaussian(samples, self.names, trend=False)
+            found = criteria.fit(family, targets, start=self.point, max_evaluations=MOST_EVALUATIONS)
+            self.point = found.point
+            self.theta = np.array(list(thetas(found.kernel, self.names).values()))
+            return self._rebuilt(model, found.ridge, math.exp(found.point[-2]))
 
     # The model anew --------------------------------------------------------------------------------------------------
 

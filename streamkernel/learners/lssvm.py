@@ -167,9 +167,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         names, rows, _ = reading.frame(X)
         labels = reading.labels(y, len(rows))
         weights = None if w is None else reading.column("w", w, len(rows))
-        known = set(self._classes)
-        # Where a class is new, one more target begins.
-        begins = [i for i, label in enumerate(labels) if not (label in known or known.add(label))]  # type: ignore[func-returns-value]
+        begins = new_classes(self._classes, labels)
         is_simple = self._learning is None and not begins
         before = None if is_simple else copy.deepcopy(self._get_state())
         try:
@@ -181,16 +179,19 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
             for start, stop in itertools.pairwise([0, *begins, len(rows)]):
                 part = slice(start, stop)
                 if start < stop:
-                    self._learn_rows(names, rows[part], labels[part], None if weights is None else weights[part])
+                    self.learn_rows(names, rows[part], labels[part], None if weights is None else weights[part])
         except Exception:
             if before is not None:
                 self._set_state(before)
             raise
 
-    def _learn_rows(
-        self, names: tuple[Feature, ...], rows: Matrix, labels: list[Hashable], weights: Vector | None
-    ) -> None:
-        """Learn samples of classes that are known, but perhaps for the first one's."""
+    def learn_rows(
+        self, names: tuple[Feature, ...], rows: Matrix, labels: list[Hashable], weights: Vector | None = None
+    ) -> Matrix:
+        """Learn samples of classes that are known, but perhaps for the first one's; the probabilities before each.
+
+        A row for each sample whose class was known, a column for each class. Not where the kernel is learned.
+        """
         is_new = labels[0] not in self._classes
         self.know(labels[:1])
         place = {label: k for k, label in enumerate(self._classes)}
@@ -198,11 +199,11 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         targets = np.zeros((len(rows), len(self._classes)))
         targets[np.arange(len(rows)), indices] = 1.0
         errors, _, _ = self._model.learn_many(names, rows, targets, weights)
-        record = np.array([self._temperature, self._curvature])
-        softmaxes.calibrate(
-            (targets - errors)[is_new:], np.array(indices[is_new:], dtype=np.int64), LARGEST_STEP, record
-        )
+        record, scores = np.array([self._temperature, self._curvature]), (targets - errors)[is_new:]
+        shares = np.empty_like(scores)
+        softmaxes.calibrate(scores, np.array(indices[is_new:], dtype=np.int64), LARGEST_STEP, record, shares)
         self._temperature, self._curvature = record.tolist()
+        return shares
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probability of every class seen so far, a column each: a frame for a frame, an array for an array."""
@@ -220,13 +221,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
     def predict_many(self, X: Any) -> Any:
         """The most probable class of every sample: a series for a frame, an array for an array; None before any."""
         _, rows, data = reading.frame(X)
-        shares = self.predict_proba_many(rows if data is None else X)
-        shares = shares if data is None else np.asarray(shares)
-        best = [self._classes[k] for k in shares.argmax(axis=1)] if self._classes else [None] * len(rows)
-        if data is not None:
-            return utils.dataframe.to_native_series(best, name=None, like=data)
-        kinds = {type(label) for label in best}
-        return np.array(best) if len(kinds) == 1 and kinds <= {bool, int, float, str} else _objects(best)
+        return best_labels(self._classes, np.asarray(self.predict_proba_many(rows if data is None else X)), data)
 
     def _calibrate(self, targets: list[float], errors: Vector) -> None:
         """A Newton step of the temperature on the log loss of the decision that was made before learning."""
@@ -307,6 +302,25 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         self._model.__setstate__(state["model"])
         if self._learning is not None:
             self._learning.set_state(state["learning"])
+
+
+def new_classes(known: Sequence[Hashable], labels: Sequence[Hashable]) -> list[int]:
+    """The places of labels that are new there: where one more target begins."""
+    seen, places = set(known), []
+    for i, label in enumerate(labels):
+        if label not in seen:
+            seen.add(label)
+            places.append(i)
+    return places
+
+
+def best_labels(classes: Sequence[Hashable], shares: Matrix, like: Any) -> Any:
+    """The most probable class of each row: a series where `like` is a frame, an array otherwise; None before any."""
+    best = [classes[k] for k in shares.argmax(axis=1)] if classes else [None] * len(shares)
+    if like is not None:
+        return utils.dataframe.to_native_series(best, name=None, like=like)
+    kinds = {type(label) for label in best}
+    return np.array(best) if len(kinds) == 1 and kinds <= {bool, int, float, str} else _objects(best)
 
 
 def _objects(values: list[Any]) -> Any:

@@ -189,6 +189,15 @@ def sample(names: tuple[Feature, ...], row: Vector) -> dict[Feature, float]:
     return dict(zip(names, row.tolist(), strict=True))
 
 
+def predictions(model: Any, X: Any, **arguments: Any) -> Any:
+    """What any regressor predicts of many samples: by its `predict_many`, or one after the other."""
+    if hasattr(model, "predict_many"):
+        return model.predict_many(X, **arguments)
+    names, rows, data = frame(X)
+    means = np.array([model.predict_one(sample(names, row)) for row in rows], dtype=np.float64)
+    return means if data is None else utils.dataframe.to_native_series(means, name=None, like=data)
+
+
 def column(name: str, values: Any, length: int) -> Vector:
     """A one-dimensional array of `length` finite numbers."""
     array = _floats(name, values)
