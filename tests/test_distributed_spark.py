@@ -498,12 +498,13 @@ def test_what_a_worker_does_with_the_rows_of_a_key() -> None:
     given = [Row(__order=row["t"], __target=row["y"], __features=[row[name] for name in FEATURES]) for row in rows]
     schema = T.StructType([T.StructField(name, T.LongType()) for name in ("model", "position", *distributed.COUNTS)])
     learner = distributed._Learner(Models(MODEL, FEATURES), tuple(FEATURES), schema, None)
-    learner.result = Row("sensor", "t", "y", "prediction", "standard_deviation", "error")
+    learner.columns = ["sensor", "t", "y", "prediction", "standard_deviation", "error"]
     store = Store()
     learner.init(store)
     out = [*learner.handleInputRows(("s0",), iter(given[:30][::-1]), None)]
     out += learner.handleInputRows(("s0",), iter(given[30:]), None)
     assert compare(out, predictions) == (0, 0, 0)
+    assert out[7].asDict(True) == Row(*learner.columns)(*out[7]).asDict(True)  # as Spark makes it
     data = models["s0"].to_bytes()
     assert store.value == (data, 59, 60, 0, 0, 0)
     again = [*learner.handleInputRows(("s0",), iter(given[:2]), None)]
@@ -515,7 +516,7 @@ def test_what_a_worker_does_with_the_rows_of_a_key() -> None:
     learner.close()
 
     predictor = distributed._Predictor(tuple(FEATURES), {}, ())
-    predictor.result = Row("sensor", "prediction", "standard_deviation", "error")
+    predictor.columns = ["sensor", "prediction", "standard_deviation", "error"]
     predictor.init(store)
     predictor.handleInitialState(("s0",), Row(model=data), None)
     (row,) = predictor.handleInputRows(("s0",), iter(given[:1]), None)
