@@ -554,6 +554,7 @@ def test_the_bench_runs(
         "few",
         "sparse",
         "large",
+        "rows",
     }
     for line in lines.values():
         assert line["events_per_second"] == line["events"] / line["seconds"]
