@@ -400,7 +400,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = SIZES["quick" if args.quick else "full" if args.full else "default"]
     lines = [line.values for name in progress(args.only or list(ENGINES), "engines") for line in ENGINES[name](size)]
     rows = [[line[h] for h in [*HEADERS, "note"]] for line in lines]
-    made = record.provenance("python -m bench.scale", "1 run, fixed seeds", ["pyspark", "ray"])
+    command = f"python -m bench.scale{' --full' if args.full else ''}"
+    made = record.provenance(command, "1 run, fixed seeds", ["pyspark", "ray"])
     record.write(Path(args.out) / "scale.csv", [*HEADERS, "note"], rows, made)
     if args.json:
         print(json.dumps(lines))

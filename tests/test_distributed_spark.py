@@ -542,7 +542,7 @@ def test_the_bench_runs(
 ) -> None:
     """The quick form, in this session; Ray's part is in test_distributed_ray.py."""
     monkeypatch.syspath_prepend(str(ROOT))  # bench/ is not part of the installed package
-    from bench import scale
+    from bench import record, scale
 
     arguments = ["--quick", "--json", "--only", "one process", "--only", "Spark", "--out", str(tmp_path)]
     assert scale.main(arguments) == 0
@@ -558,5 +558,5 @@ def test_the_bench_runs(
     }
     for line in lines.values():
         assert line["events_per_second"] == line["events"] / line["seconds"]
-    assert (tmp_path / "scale.csv").read_text().startswith("job,engine,keys,events")
+    assert list(record.read(tmp_path / "scale.csv")[0]) == [*scale.HEADERS, "note"]
     assert spark.range(3).count() == 3  # the session that it borrowed is still there
