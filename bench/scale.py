@@ -5,8 +5,9 @@
 Jobs. `keys`: events of many keys, one KRLS per key, every event predicted with its standard deviation and then learned;
 Ray runs the same as a single candidate. `candidates`: four such settings at once. `arrays`: one model on an array. On
 Spark alone, `sparse`: micro-batches that bring every key one event, so that a key's share of a batch is all there is;
-`large`: the same for models of 300 KB; `few`: the same for two keys, which is what a batch costs by itself; `restored`:
-a batch of one event per key, the first after Java and the workers were started anew from the checkpoint.
+`large`: the same for models of 300 KB; `few`: the same for two keys, which is what a batch costs by itself; `rows`: as
+`keys`, when Java has compiled what it will, with few and with many events, whose difference is what a row costs;
+`restored`: a batch of one event per key, the first after Java and the workers were started anew from the checkpoint.
 
 CPU seconds are those of all processes that the engine started (Java, Python workers, Ray's daemons), user and system,
 sampled from /proc; elsewhere than on Linux there are none. Engines are started and warmed by a small job before the
@@ -54,6 +55,7 @@ LARGE = KRLS(kernels.RBF(0.2), threshold=1e-6, ridge=0.01, max_size=190)  # 300 
 KNOWN = 300  # events that every sparse or large key has learned before
 SCHEMA = "key LONG, t LONG, a DOUBLE, b DOUBLE, c DOUBLE, y DOUBLE"
 SPARSE_BATCHES = 2
+MORE_ROWS = 4  # times as many events in the longer job of `rows`
 SAMPLE_SECONDS = 0.2  # of a process's life may be missed at its end
 
 
@@ -289,6 +291,12 @@ def on_spark(size: Size) -> Iterator[Line]:
         yield sparse(spark, folder / "few", "few", 2, small)
         yield sparse(spark, folder / "sparse", "sparse", size.sparse_keys, small)
         yield sparse(spark, folder / "large", "large", size.large_keys, large)
+        for count in (size.events, MORE_ROWS * size.events):
+            write(folder / f"rows{count}" / "in", events(count, size.keys))
+            line = Line("rows", "Spark", size.keys, count, note="one micro-batch")
+            with timed(line):
+                learn(spark, folder / f"rows{count}", MODEL)
+            yield line
         if borrowed:  # a session that is not ours is not stopped
             return
         spark = restart(spark, folder)
@@ -392,7 +400,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = SIZES["quick" if args.quick else "full" if args.full else "default"]
     lines = [line.values for name in progress(args.only or list(ENGINES), "engines") for line in ENGINES[name](size)]
     rows = [[line[h] for h in [*HEADERS, "note"]] for line in lines]
-    made = record.provenance("python -m bench.scale", "1 run, fixed seeds", ["pyspark", "ray"])
+    command = f"python -m bench.scale{' --full' if args.full else ''}"
+    made = record.provenance(command, "1 run, fixed seeds", ["pyspark", "ray"])
     record.write(Path(args.out) / "scale.csv", [*HEADERS, "note"], rows, made)
     if args.json:
         print(json.dumps(lines))
@@ -404,6 +413,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             cost = 1e3 * (line["cpu_seconds"] - fixed) / line["events"]
             print(f"{line['job']}: {cost:.2f} ms of CPU for a key in a batch")
     if fixed is not None:
+        short, long = (line for line in lines if line["job"] == "rows")
+        cost = 1e3 * (long["cpu_seconds"] - short["cpu_seconds"]) / (long["events"] - short["events"])
+        print(f"rows: {cost:.3f} ms of CPU for a row beyond that")
         print(f"a batch by itself: {fixed / SPARSE_BATCHES:.2f} s of CPU")
     return 0
 

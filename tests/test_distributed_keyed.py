@@ -23,6 +23,7 @@ from streamkernel import (
 )
 from streamkernel.checkpoint import CheckpointError
 from streamkernel.distributed.keyed import KeyedModel, Models, Outcome, in_order
+from streamkernel.learners.base import gaussian, standard_deviation
 
 MODEL = KRLS(kernels.RBF(1.0), ridge=0.1)
 
@@ -47,6 +48,11 @@ def test_predictions_are_made_before_learning() -> None:
         alone.learn_one(x, y)
     assert keyed.model.to_bytes() == alone.to_bytes()
     assert keyed == KeyedModel(keyed.model, position=49, learned=50)
+
+
+def test_a_standard_deviation_is_that_of_the_distribution_to_the_last_bit() -> None:
+    variances = [0.0, math.ulp(0.0), *np.random.default_rng(0).lognormal(0.0, 30.0, 2000).tolist()]
+    assert [standard_deviation(v) for v in variances] == [gaussian(1.0, v).sigma for v in variances]
 
 
 @pytest.mark.parametrize(

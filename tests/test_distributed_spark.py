@@ -498,12 +498,13 @@ def test_what_a_worker_does_with_the_rows_of_a_key() -> None:
     given = [Row(__order=row["t"], __target=row["y"], __features=[row[name] for name in FEATURES]) for row in rows]
     schema = T.StructType([T.StructField(name, T.LongType()) for name in ("model", "position", *distributed.COUNTS)])
     learner = distributed._Learner(Models(MODEL, FEATURES), tuple(FEATURES), schema, None)
-    learner.result = Row("sensor", "t", "y", "prediction", "standard_deviation", "error")
+    learner.columns = ["sensor", "t", "y", "prediction", "standard_deviation", "error"]
     store = Store()
     learner.init(store)
     out = [*learner.handleInputRows(("s0",), iter(given[:30][::-1]), None)]
     out += learner.handleInputRows(("s0",), iter(given[30:]), None)
     assert compare(out, predictions) == (0, 0, 0)
+    assert out[7].asDict(True) == Row(*learner.columns)(*out[7]).asDict(True)  # as Spark makes it
     data = models["s0"].to_bytes()
     assert store.value == (data, 59, 60, 0, 0, 0)
     again = [*learner.handleInputRows(("s0",), iter(given[:2]), None)]
@@ -515,7 +516,7 @@ def test_what_a_worker_does_with_the_rows_of_a_key() -> None:
     learner.close()
 
     predictor = distributed._Predictor(tuple(FEATURES), {}, ())
-    predictor.result = Row("sensor", "prediction", "standard_deviation", "error")
+    predictor.columns = ["sensor", "prediction", "standard_deviation", "error"]
     predictor.init(store)
     predictor.handleInitialState(("s0",), Row(model=data), None)
     (row,) = predictor.handleInputRows(("s0",), iter(given[:1]), None)
@@ -541,7 +542,7 @@ def test_the_bench_runs(
 ) -> None:
     """The quick form, in this session; Ray's part is in test_distributed_ray.py."""
     monkeypatch.syspath_prepend(str(ROOT))  # bench/ is not part of the installed package
-    from bench import scale
+    from bench import record, scale
 
     arguments = ["--quick", "--json", "--only", "one process", "--only", "Spark", "--out", str(tmp_path)]
     assert scale.main(arguments) == 0
@@ -553,10 +554,9 @@ def test_the_bench_runs(
         "few",
         "sparse",
         "large",
+        "rows",
     }
     for line in lines.values():
         assert line["events_per_second"] == line["events"] / line["seconds"]
-    written = (tmp_path / "scale.csv").read_text().splitlines()
-    assert written[0].startswith("# ") and "python -m bench.scale" in written[0]
-    assert written[1].startswith("job,engine,keys,events")
+    assert list(record.read(tmp_path / "scale.csv")[0]) == [*scale.HEADERS, "note"]
     assert spark.range(3).count() == 3  # the session that it borrowed is still there

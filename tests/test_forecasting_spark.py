@@ -70,7 +70,7 @@ def test_a_table_of_series(spark: SparkSession) -> None:
 def test_what_a_worker_does() -> None:
     state = T.StructType([T.StructField(name, T.LongType()) for name in ("model", "position", *engine.COUNTS)])
     worker = forecasting._Forecaster(AutoKernelForecaster(), 3, state, None)
-    worker.result = Row("shop", "t", *(name for name, _ in forecasting._RESULTS))
+    worker.columns = ["shop", "t", *(name for name, _ in forecasting._RESULTS)]
     store = Store()
     worker.init(store)
     given = [Row(__order=t, __target=value("a", t)) for t in range(40)]

@@ -11,6 +11,7 @@ import copy
 import functools
 import inspect
 import itertools
+import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -20,7 +21,7 @@ from river import base
 from .. import checks, kernels
 from ..checkpoint import Checkpointed, CheckpointError, Functions, dumps, loads
 from ..checks import constructor_arguments
-from ..learners.base import StreamingRegressor
+from ..learners.base import StreamingRegressor, standard_deviation
 
 
 class Outcome(NamedTuple):
@@ -44,15 +45,14 @@ class KeyedModel:
     duplicate: int = 0
     failed: int = 0
 
-    def step(self, order: Any, x: Mapping[str, Any], target: Any) -> Outcome:
+    def step(self, order: Any, x: Mapping[Any, Any], target: Any) -> Outcome:
         """Predict a row, then learn it.
 
         A row is late if its order is before the last one that was learned, a duplicate if it is the same: neither is
         predicted, since the model already knows better. A row without a usable target is predicted and not learned.
         """
         if not _is_order(order):
-            self.failed += 1
-            return Outcome(None, None, f"the order is {order!r}: the row has no place in its stream")
+            return self.fail(f"the order is {order!r}: the row has no place in its stream")
         if self.position is not None and order == self.position:
             self.duplicate += 1
             return Outcome(None, None, f"duplicate: order {order!r} is learned already")
@@ -72,9 +72,17 @@ class KeyedModel:
             self.failed += 1
         return outcome
 
-    def predict(self, x: Mapping[str, Any]) -> Outcome:
+    def fail(self, reason: str) -> Outcome:
+        """Count a row that can be neither predicted nor learned."""
+        self.failed += 1
+        return Outcome(None, None, reason)
+
+    def predict(self, x: Mapping[Any, Any]) -> Outcome:
         """Predict a row and learn nothing."""
         try:
+            if isinstance(self.model, StreamingRegressor):
+                mean, variance = self.model.predict_moments(x)
+                return Outcome(mean, standard_deviation(variance), None)
             distribution = self.model.predict_one(x, with_dist=True)
         except Exception as error:
             return Outcome(None, None, f"{type(error).__name__}: {error}")
@@ -96,11 +104,15 @@ def in_order(rows: Iterable[Any], order: Callable[[Any], Any]) -> list[Any]:
 
     """
     rows = list(rows)
-    unusable = [row for row in rows if not _is_order(order(row))]
-    if unusable:
+    if len(rows) < 2:
+        return rows
+    orders, unusable = list(map(order, rows)), []
+    if None in orders or any(map(operator.ne, orders, orders)):
+        unusable = [row for row in rows if not _is_order(order(row))]
         rows = [row for row in rows if _is_order(order(row))]
     rows.sort(key=order)
-    if any(order(left) == order(right) for left, right in itertools.pairwise(rows)):
+    orders = list(map(order, rows))
+    if any(map(operator.eq, orders, itertools.islice(orders, 1, None))):
         rows = sorted(sorted(rows, key=repr), key=order)
     return rows + unusable
 
@@ -122,17 +134,19 @@ class Models:
     def __init__(self, model: Any, features: Sequence[str], max_size: int | None = None) -> None:
         check_model(model)
         checks.size("max_size", max_size)
-        if max_size is not None and not _is_bounded(model):
+        self._has_limit = _is_bounded(model)
+        if max_size is not None and not self._has_limit:
             raise TypeError(
                 f"max_size={max_size} needs a model that has a max_size, and {type(model).__name__} has none"
             )
-        limit_of_model = model.max_size if _is_bounded(model) else None
+        limit_of_model = model.max_size if self._has_limit else None
         self._limit = limit_of_model if max_size is None else max_size
         self._features = set(features)
         self._functions = custom_functions(model)
         self._first = self._limited(copy.deepcopy(model))
         self._settings = constructor_arguments(self._first)
-        _check_features("the model", self._first, self._features)
+        if not _knows_only(self._first, self._features):
+            raise _unknown_features("the model", self._first, self._features)
 
     def new(self) -> KeyedModel:
         """The model of a key that has not been seen."""
@@ -157,17 +171,17 @@ class Models:
 
     def _same_parameters(self, model: Any) -> bool:
         """Whether all but the limit is the same, also within models that a model holds."""
-        limited = _is_bounded(model)
-        if all(getattr(model, n) == value for n, value in self._settings.items() if not (limited and n == "max_size")):
-            return True
-        return bool(dumps(model.clone()) == dumps(self._first.clone()))
+        for name, value in self._settings.items():
+            given = getattr(model, name)
+            if given is not value and given != value and not (self._has_limit and name == "max_size"):
+                return bool(dumps(model.clone()) == dumps(self._first.clone()))
+        return True
 
     def _limited(self, model: Any) -> Any:
         """The model under the limit of this job, pruned where it is larger."""
         limit = self._limit
-        if not _is_bounded(model) or model.max_size == limit:
-            return model
-        model.limit(limit)
+        if self._has_limit and model.max_size != limit:
+            model.limit(limit)
         return model
 
 
@@ -177,7 +191,8 @@ def restore(key: Any, data: bytes, functions: Functions, features: Collection[st
         model = loads(data, functions)
     except CheckpointError as error:
         raise CheckpointError(f"the model of key {key!r} cannot be restored: {error}") from error
-    _check_features(f"the stored model of key {key!r}", model, features)
+    if not _knows_only(model, features):
+        raise _unknown_features(f"the stored model of key {key!r}", model, features)
     return model
 
 
@@ -199,13 +214,17 @@ def custom_functions(model: Any) -> dict[str, Any]:
     return {getattr(leaf.function, "__name__", type(leaf.function).__name__): leaf.function for leaf in leaves}
 
 
-def _check_features(what: str, model: Any, features: Collection[str]) -> None:
-    unknown = set(model.features).difference(features) if isinstance(model, StreamingRegressor) else set()
-    if unknown:
-        raise ValueError(
-            f"{what} knows the features {sorted(map(str, unknown))}, which are not among "
-            f"features={sorted(features)}: go on with the same features, or with a new model and checkpoint"
-        )
+def _knows_only(model: Any, features: Collection[str]) -> bool:
+    """Whether the features that the model has seen are among these."""
+    return not isinstance(model, StreamingRegressor) or all(name in features for name in model.features)
+
+
+def _unknown_features(what: str, model: Any, features: Collection[str]) -> ValueError:
+    unknown = sorted(map(str, set(model.features).difference(features)))
+    return ValueError(
+        f"{what} knows the features {unknown}, which are not among "
+        f"features={sorted(features)}: go on with the same features, or with a new model and checkpoint"
+    )
 
 
 def _is_bounded(model: Any) -> bool:

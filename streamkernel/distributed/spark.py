@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import datetime
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 try:
@@ -48,6 +49,8 @@ COUNTS = ("learned", "late", "duplicate", "failed")
 _RESULTS = (("prediction", T.DoubleType()), ("standard_deviation", T.DoubleType()), ("error", T.StringType()))
 ORDER, TARGET, _FEATURES = "__order", "__target", "__features"
 _KEY_TYPES = (T.StringType, T.IntegralType, T.BooleanType, T.BinaryType, T.DateType, T.DecimalType)
+FIRST = operator.itemgetter(0)
+NULL_KEY = "the key is null"
 WHOLE, REAL = T.IntegralType, (T.FloatType, T.DoubleType)
 
 
@@ -222,11 +225,18 @@ def import_models(spark: SparkSession, models: Mapping[Any, Checkpointed], *, ke
 # What runs in the workers ---------------------------------------------------------------------------------------------
 
 
+class Result(Row):
+    """A row of the result. Spark asks each for a dict, and Row would look for further rows among its plain values."""
+
+    def asDict(self, recursive: bool = False) -> dict[str, Any]:
+        return dict(zip(self.__fields__, self, strict=True))
+
+
 class Processor(StatefulProcessor):
     """What learning and predicting share: the state, the shape of the rows."""
 
-    result: Row
-    """Makes a row of the result from its values."""
+    columns: Sequence[str] = ()
+    """Those of the result."""
 
     def __init__(self, features: tuple[str, ...], state: T.StructType, lifetime: int | None) -> None:
         self.features = features
@@ -235,9 +245,10 @@ class Processor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._state = handle.getValueState(_STATE, self.state_schema, self.lifetime)
+        self.result = type(Result.__name__, (Result,), {"__fields__": self.columns})
 
-    def _x(self, row: Row) -> dict[str, Any]:
-        return dict(zip(self.features, row[_FEATURES], strict=True))
+    def _x(self, values: Sequence[Any]) -> dict[str, Any]:
+        return dict(zip(self.features, values, strict=True))
 
     def handleInitialState(self, key: Any, row: Row, timer: Any) -> None:
         self._state.update(tuple(row[name] for name in self.state_schema.fieldNames()))
@@ -257,18 +268,18 @@ class _Learner(Processor):
         stored = self._state.get()
         keyed = self.models.new() if stored is None else self.models.load(key, *stored)
         before = keyed.learned
-        results = [self._step(keyed, key, row) for row in in_order(rows, lambda row: row[ORDER])]
+        results = [
+            self.result(*key, order, target, *outcome) for order, target, outcome in self._outcomes(keyed, key, rows)
+        ]
         data = keyed.model.to_bytes() if stored is None or keyed.learned > before else bytes(stored[0])
         self._state.update((data, keyed.position, *(getattr(keyed, name) for name in COUNTS)))
         return iter(results)
 
-    def _step(self, keyed: KeyedModel, key: Any, row: Row) -> Row:
-        if any(part is None for part in key):
-            keyed.failed += 1
-            outcome = Outcome(None, None, "the key is null")
-        else:
-            outcome = keyed.step(row[ORDER], self._x(row), row[TARGET])
-        return self.result(*key, row[ORDER], row[TARGET], *outcome)
+    def _outcomes(self, keyed: KeyedModel, key: Any, rows: Iterator[Row]) -> Iterator[tuple[Any, Any, Outcome]]:
+        """Order, target and outcome of every row."""
+        is_null = None in key
+        for order, target, values in in_order(columns_of(rows, ORDER, TARGET, _FEATURES), FIRST):
+            yield order, target, keyed.fail(NULL_KEY) if is_null else keyed.step(order, self._x(values), target)
 
     def handleInitialState(self, key: Any, row: Row, timer: Any) -> None:
         keyed = self.models.load(key, row["model"])  # an error here names the key before the job has done anything
@@ -285,15 +296,22 @@ class _Predictor(Processor):
         self.keep = keep
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timer: Any) -> Iterator[Row]:
-        stored = None if any(part is None for part in key) else self._state.get()
+        stored = None if None in key else self._state.get()
         keyed = None if stored is None else KeyedModel(restore(key, stored[0], self.functions, self.features))
         none = Outcome(None, None, "there is no model for this key")
         return iter(
             [
-                self.result(*key, *(row[name] for name in self.keep), *(keyed.predict(self._x(row)) if keyed else none))
-                for row in rows
+                self.result(*key, *kept, *(keyed.predict(self._x(values)) if keyed else none))
+                for *kept, values in columns_of(rows, *self.keep, _FEATURES)
             ]
         )
+
+
+def columns_of(rows: Iterable[Row], *names: str) -> list[tuple[Any, ...]]:
+    """Some columns of rows that have the same columns, as plain tuples: a Row searches for a name at every access."""
+    rows = list(rows)
+    values = list(zip(*rows, strict=True))  # by column
+    return list(zip(*(values[rows[0].__fields__.index(name)] for name in names), strict=True)) if rows else []
 
 
 def _transform(
@@ -305,7 +323,7 @@ def _transform(
         [T.StructField(field.name, field.dataType) for field in fields]
         + [T.StructField(name, kind) for name, kind in _RESULTS]
     )
-    processor.result = Row(*schema.fieldNames())
+    processor.columns = schema.fieldNames()
     grouped = map(quoted, keys)
     initial = None if models is None else initial_state(models, rows, keys, processor.state_schema)
     time_mode = "None" if processor.lifetime is None else "ProcessingTime"

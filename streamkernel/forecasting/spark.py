@@ -89,7 +89,7 @@ def forecast_stream(
     processor = _Forecaster(first, horizon, engine.schema_of_state(rows), lifetime)
     fields = [T.StructField(name, rows.schema[name].dataType) for name in (*keys, engine.ORDER)]
     schema = T.StructType(fields + [T.StructField(name, kind) for name, kind in _RESULTS])
-    processor.result = Row(*schema.fieldNames())
+    processor.columns = schema.fieldNames()
     initial = None if models is None else engine.initial_state(models, rows, keys, processor.state_schema)
     made = rows.groupBy(*map(engine.quoted, keys)).transformWithState(
         processor,
@@ -129,14 +129,11 @@ class _Forecaster(engine.Processor):
         model = copy.deepcopy(self.first) if stored is None else self._load(key, stored[0])
         keyed = _Series(model, *(() if stored is None else stored[1:]))
         refused = []
-        for row in in_order(rows, lambda row: row[engine.ORDER]):
-            if any(part is None for part in key):
-                keyed.failed += 1
-                error: str | None = "the key is null"
-            else:
-                error = keyed.step(row[engine.ORDER], {}, row[engine.TARGET]).error
+        is_null = None in key
+        for order, target in in_order(engine.columns_of(rows, engine.ORDER, engine.TARGET), engine.FIRST):
+            error = (keyed.fail(engine.NULL_KEY) if is_null else keyed.step(order, {}, target)).error
             if error is not None:
-                refused.append(self.result(*key, row[engine.ORDER], None, None, None, None, error))
+                refused.append(self.result(*key, order, None, None, None, None, error))
         counts = (getattr(keyed, name) for name in engine.COUNTS)
         self._state.update((model.to_bytes(), keyed.position, *counts))
         return iter([*self._ahead(key, keyed.position, model), *refused])

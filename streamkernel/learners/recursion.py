@@ -457,7 +457,8 @@ class Recursion:
         self.reading = threading.RLock()
         self._numbers = stored["numbers"].copy()
         model, compiled = self._allocated(stored["names"], stored["capacity"], stored["outputs"])
-        self._use(state.fill(model, stored, sections), compiled, stored["names"])
+        state.fill(model, stored, sections)
+        self._use(model, compiled, stored["names"])
 
 
 _WITH_ARRAYS = frozenset({"model", "wider", "_compiled", "_intake", "_learn_one", "_numbers", "_table"})

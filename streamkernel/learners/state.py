@@ -20,7 +20,7 @@ from ..core.model import NO_LIMIT, Model
 from ..core.simd import LANES
 from ..core.triangular import PANEL
 from .forms import Dictionary, Exact, Form, InputNoise
-from .storage import STATE_VECTORS, TARGET_VECTORS, TRACKED_VECTORS, used_length, with_blocks
+from .storage import STATE_VECTORS, TARGET_VECTORS, TRACKED_VECTORS, used_length
 
 REPORTS = ("relative_variance",)  # of the last call, no state
 MOST_POINTS = 2**31
@@ -211,14 +211,11 @@ _COUNTERS = [_CELLS[name] for name in ("size", "tracked", "collected", "forget",
 _NOISE_SETTINGS = [_CELLS[name] for name in ("noise_ridge", "noise_cap")]
 
 
-def fill(model: Model, state: dict[str, Any], sections: Any) -> Model:
-    """A model with the arrays of this state, over those of one that has room for them and its numbers."""
-    if model.tracked:
-        model = with_blocks(model)
+def fill(model: Model, state: dict[str, Any], sections: Any) -> None:
+    """Write the arrays of this state into a model that has room for them, and its numbers."""
     arrays = state["arrays"]
     for name, start, stop, shape in sections:
         if len(shape) == 1:
             getattr(model, name)[: shape[0]] = arrays[start:stop]
         else:
             getattr(model, name)[: shape[0], : shape[1]] = arrays[start:stop].reshape(shape)
-    return model

@@ -35,7 +35,7 @@ STATE_VECTORS = ("reciprocals", "pending", "noise_pending", *TRACKED_VECTORS, "s
 TARGET_VECTORS = ("noise_sums", "squares")
 STATE_MATRICES = ("factor", "covariance", "noise_covariance")
 _WORK_VECTORS = ("projection", "gain", "cosines", "sines")
-_BLOCKS = ("block", "products", "rows", "innovations")
+_TRACKED, _ = Model.number_fields["tracked"]
 
 
 def aligned(*shape: int) -> Matrix:
@@ -79,14 +79,24 @@ def pack(dense: NDArray[Any], packed: Vector, symmetric: bool) -> None:
 def allocate(
     form: Form, compiled: Compiled, features: int, capacity: int, outputs: int, numbers: NDArray[np.int64]
 ) -> Model:
-    """A model with room for `capacity` points of so many features, all zero but for its numbers."""
-    layout, length = _layout(compiled, form.has_covariance, form.has_noise, features, capacity, outputs)
+    """A model with room for `capacity` points of so many features, all zero but for its numbers.
+
+    Where these say that variances are tracked, there is room for blocks of samples too.
+    """
+    blocks = bool(numbers[_TRACKED])
+    layout, length = _layout(compiled, form.has_covariance, form.has_noise, features, capacity, outputs, blocks)
     return Model.carve(numbers, *_aligned(length), layout)
 
 
 @functools.lru_cache(KEPT_LAYOUTS)
 def _layout(
-    compiled: Compiled, has_covariance: bool, has_noise: bool, features: int, capacity: int, outputs: int
+    compiled: Compiled,
+    has_covariance: bool,
+    has_noise: bool,
+    features: int,
+    capacity: int,
+    outputs: int,
+    has_blocks: bool,
 ) -> tuple[Layout, int]:
     """Where the arrays of a model lie, and how much memory that is.
 
@@ -104,13 +114,15 @@ def _layout(
         "means": (means,),
         **dict.fromkeys(("errors", "noise_sums", "squares"), (outputs,)),
         "inputs": (1 + outputs + features,),
+        **(_block_shapes(capacity) if has_blocks else {}),
     }
     starts = [*accumulate((padded(math.prod(shape)) for shape in shapes.values()), initial=0)]
     places: dict[str, Any] = {name: (start, shapes[name]) for name, start in zip(shapes, starts, strict=False)}
     first = places["inputs"][0]
     places["column"] = places["stack"][0], (capacity,)
     places["targets"], places["x"] = (first + 1, (outputs,)), (first + 1 + outputs, (features,))
-    return Model.layout(places, program=compiled.program, parameters=compiled.parameters, **_NO_BLOCKS), starts[-1]
+    others = {} if has_blocks else _NO_BLOCKS
+    return Model.layout(places, program=compiled.program, parameters=compiled.parameters, **others), starts[-1]
 
 
 def _kernel_arrays(compiled: Compiled, stack: Matrix) -> dict[str, Any]:
@@ -150,7 +162,6 @@ def carried(old: Model, new: Model, rows: Sequence[int | None]) -> Model:
     for name in STATE_MATRICES:
         getattr(new, name)[:used] = getattr(old, name)[:used]
     if old.tracked:
-        new = with_blocks(new)
         new.rows[: old.collected, :size] = old.rows[: old.collected, :size]
     return new
 
@@ -169,11 +180,17 @@ def _exchanged(model: Model, **arrays: NDArray[Any]) -> Model:
 
 def with_blocks(model: Model) -> Model:
     """The same model with workspace for blocks of samples; made when first needed."""
-    capacity = model.points.shape[1]
-    # One panel more than a power of two: rows that far apart would share their place in the first-level cache.
-    rows = aligned(BLOCK, capacity + PANEL)
-    block, products = aligned(capacity * BLOCK), aligned(capacity * BLOCK)
-    return _exchanged(model, block=block, products=products, rows=rows, innovations=aligned(BLOCK + 3, BLOCK))
+    shapes = _block_shapes(model.points.shape[1])
+    return _exchanged(model, **{name: aligned(*shape) for name, shape in shapes.items()})
+
+
+def _block_shapes(capacity: int) -> dict[str, tuple[int, ...]]:
+    return {
+        **dict.fromkeys(("block", "products"), (capacity * BLOCK,)),
+        # One panel more than a power of two: rows that far apart would share their place in the first-level cache.
+        "rows": (BLOCK, capacity + PANEL),
+        "innovations": (BLOCK + 3, BLOCK),
+    }
 
 
 def sharing(model: Model, leader: Model) -> Model:
