@@ -5,7 +5,10 @@ inputs and targets standardized, 100 points in the dictionary. Splice: prequenti
 stream with 60 features. Change: the features that matter change places with the others in the middle of the stream; the
 relevances 2000 samples later, when equal ones would give the new features a share of one half. Tuned: kernel,
 ridge and threshold from the first 250 samples, then the stream as before; the error on test samples, of Friedman and
-Sinc without noise.
+Sinc without noise. Drift: a random function of one feature whose weights follow the recursion's own model with
+λ = 0.999, and a wave whose phase moves on; 3000 samples, the first 300 to tune on, errors before learning from the
+sixth hundred on. They are compared with KRLS that knows kernel and noise, with the true λ or, of the wave, the best λ
+and rule in hindsight.
 
 Figures are means over seeds; the streams' are others than those on which the constants of `kernel_learning` were set.
 Seconds are those of a step, or of one call of `tune`, in CPU time. A figure without an asked value is for comparison.
@@ -29,13 +32,17 @@ import numpy as np
 from bench import record
 from bench.papers import krls as paper
 from bench.papers.report import progress, table
-from streamkernel import KRLS, LSSVMClassifier, datasets, selection
+from streamkernel import KRLS, LSSVMClassifier, datasets, kernels, selection
+from streamkernel.core.forgetting import RULES
 from streamkernel.datasets import DatasetError
 
 LENGTH, QUICK_LENGTH = 5000, 600
 FOLLOWED = 2000  # samples after a change
 FIRST_SEED = 11
 TUNING_WINDOW = 250
+DRIFT_LENGTH, DRIFT_WINDOW, DRIFT_BEGIN = 3000, 300, 500
+TRUE_FORGETTING = 0.999
+FORGETTINGS = (1.0, 0.9999, 0.9995, 0.999, 0.998, 0.995, 0.99, 0.98, 0.95, 0.9)
 KINDS = (None, "gradient", "refit")
 HEADERS = ["figure", "method", "measure", "asked", "measured", "met", "seconds", "seeds"]
 
@@ -178,6 +185,67 @@ def tuned_figures(name: str, seeds: int) -> list[Figure]:
     return figures
 
 
+def moving_weights(length: int, seed: int, noise: float = 0.01, features: int = 200) -> tuple[Any, Any, KRLS]:
+    """A random function of scale 1 that changes by the rule "prior", and the model that knows it."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(length, 1))
+    waves = math.sqrt(2.0 / features) * np.cos(X * rng.normal(size=features) + rng.uniform(0.0, 2.0 * np.pi, features))
+    weights, y = rng.normal(size=features), noise * rng.normal(size=length)
+    for t in range(length):
+        y[t] += waves[t] @ weights
+        step = rng.normal(size=features)
+        weights = math.sqrt(TRUE_FORGETTING) * weights + math.sqrt(1.0 - TRUE_FORGETTING) * step
+    return X, y, KRLS(kernels.RBF(1.0), 1e-7, noise**2, TRUE_FORGETTING)
+
+
+def moving_phase(length: int, seed: int, noise: float = 0.03) -> tuple[Any, Any, KRLS]:
+    """A wave that moves by a turn in 2000 samples, and the best of models that know its width and the noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3.0, 3.0, size=(length, 1))
+    y = np.sin(X[:, 0] + 2.0 * np.pi * np.arange(length) / 2000.0) + noise * rng.normal(size=length)
+    models = [KRLS(kernels.RBF(1.5), 1e-7, 2.0 * noise**2, keep, rule) for keep in FORGETTINGS for rule in RULES]
+    return X, y, min(models, key=lambda model: one_step_error(model.clone(), X, y, DRIFT_BEGIN))
+
+
+def one_step_error(model: Any, X: Any, y: Any, begin: int) -> float:
+    """The RMSE from a sample on of predictions made before learning."""
+    predictions, _ = model.learn_rows((0,), X, y)
+    return math.sqrt(float(np.mean((predictions[begin:] - y[begin:]) ** 2)))
+
+
+DRIFTS = {"Drift, weights": moving_weights, "Drift, phase": moving_phase}
+
+
+def run_drift(
+    make: Callable[[int, int], tuple[Any, Any, KRLS]], length: int, seed: int
+) -> dict[str, tuple[float, float]]:
+    """The RMSE and the seconds of a step, by method."""
+    X, y, knowing = make(length, seed)
+    contests = {"known": (knowing, 0), "refit": (KRLS(kernel_learning="refit"), 0)}
+    for name, forgetting in {"tune": True, "tune, λ = 1": False}.items():
+        tuned = selection.tune(None, X[:DRIFT_WINDOW], y[:DRIFT_WINDOW], forgetting=forgetting)
+        contests[name] = tuned, DRIFT_WINDOW
+    found = {}
+    for name, (model, first) in contests.items():
+        began = time.process_time()
+        error = one_step_error(model, X[first:], y[first:], DRIFT_BEGIN - first)
+        found[name] = error, (time.process_time() - began) / (length - first)
+    return found
+
+
+def drift_figures(name: str, length: int, seeds: int) -> list[Figure]:
+    """How far from the model that knows how the function changes."""
+    runs = [run_drift(DRIFTS[name], length, seed) for seed in range(FIRST_SEED, FIRST_SEED + seeds)]
+    figures = []
+    for method in runs[0]:
+        values, seconds = ([run[method][place] for run in runs] for place in (0, 1))
+        figures.append(Figure(name, method, "RMSE before learning", None, None, values, seconds))
+        if method in ("tune", "refit"):
+            ratios = [run[method][0] / run["known"][0] for run in runs]
+            figures.append(Figure(name, method, "times the RMSE of the known λ", None, 3.0, ratios, seconds))
+    return figures
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure every figure; print and store them."""
     parser = argparse.ArgumentParser(prog="python -m bench.kernel_learning", description=__doc__)
@@ -193,13 +261,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("Splice", lambda: splice_figures(QUICK_LENGTH if args.quick else None, min(seeds, 2))),
     ]
     tasks += [(name, lambda name=name: tuned_figures(name, 1 if args.quick else 8)) for name in TUNED]  # type: ignore[misc]
+    moves = 2 * DRIFT_BEGIN if args.quick else DRIFT_LENGTH
+    tasks += [(name, lambda name=name: drift_figures(name, moves, seeds)) for name in DRIFTS]  # type: ignore[misc]
     rows = []
     for name, measure in progress(tasks, "figures", len(tasks)):
         try:
             rows += [figure.row() for figure in measure()]
         except DatasetError as absent:
             print(f"{name}: {absent}", file=sys.stderr)
-    made = record.provenance("python -m bench.kernel_learning", "runs are the column seeds: 0, 1, …")
+    made = record.provenance(
+        "python -m bench.kernel_learning", "runs are the column seeds: 0, 1, … where tuned, 11, 12, … elsewhere"
+    )
     record.write(Path(args.out) / "kernel-learning.csv", HEADERS, rows, made)
     if args.json:
         print(json.dumps([dict(zip(HEADERS, row, strict=True)) for row in rows]))
