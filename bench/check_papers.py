@@ -121,6 +121,20 @@ def check_kaar_streams(results: Path) -> Iterator[Row]:
             yield Row("kaar-streams", label, measure, stored, float(now[measure]), of_no_chance(stored))
 
 
+def check_hkrr_williams(results: Path) -> Iterator[Row]:
+    """All training sets: they are small."""
+    from bench.papers import hkrr
+
+    path = results / "hkrr_williams.csv"
+    found = hkrr.run_williams(int(record.made(path)["all"].partition("--runs ")[2].split()[0]))
+    for row in record.read(path):
+        curves = next(found[kind] for kind, label in hkrr.LABELS.items() if label == row["method"])
+        now = {"sigma/conditional sd": curves.ratio, "95 % coverage": curves.coverage, "NLPD": curves.nlpd}
+        for measure, value in now.items():
+            stored = float(row[measure])
+            yield Row("hkrr_williams", row["method"], measure, stored, value, of_no_chance(stored))
+
+
 def check_hkrr_step(results: Path) -> Iterator[Row]:
     """Some realizations with the kernel's width given, beside the means over all."""
     from bench.papers import hkrr
@@ -185,6 +199,7 @@ CHECKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "flkl-ranks": check_flkl_ranks,
     "kaar": check_kaar,
     "kaar-streams": check_kaar_streams,
+    "hkrr_williams": check_hkrr_williams,
     "hkrr_step": check_hkrr_step,
     "coker": check_coker,
     "coker-classification": check_coker_classification,
