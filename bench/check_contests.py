@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -180,6 +181,20 @@ def check_equalizers(results: Path) -> Iterator[Row]:
             yield Row("equalizers", label, "symbol error rate", stored, now, of_share(stored, point.symbols))
 
 
+def check_equalizers_tracking(results: Path) -> Iterator[Row]:
+    """All runs: they are fast."""
+    from bench import equalizers
+
+    rows = {row["channel"]: row for row in record.read(results / "equalizers-tracking.csv")}
+    for now in equalizers.tracking(argparse.Namespace(quick=False, seed=0)):
+        row = rows[now["channel"]]
+        for measure in ("mean SER", "largest SER"):
+            stored, symbols = float(row[measure]), now["symbols"] * (now["runs"] if measure == "mean SER" else 1)
+            yield Row("equalizers-tracking", row["channel"], measure, stored, now[measure], of_share(stored, symbols))
+        measure = "runs that lost lock"
+        yield Row("equalizers-tracking", row["channel"], measure, float(row[measure]), now[measure], 0.0)
+
+
 def check_kernel_learning(results: Path) -> Iterator[Row]:
     """Friedman-1 by every method, one tuned table and one function that changes: fixed seeds."""
     from bench import kernel_learning as bench
@@ -206,5 +221,6 @@ CHECKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "forecast_chaos": check_forecast_chaos,
     "forecast_long": check_forecast_long,
     "equalizers": check_equalizers,
+    "equalizers-tracking": check_equalizers_tracking,
     "kernel-learning": check_kernel_learning,
 }

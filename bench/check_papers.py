@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from bench import record
-from bench.check_rows import EXACT, RUNS, Row, of_mean, of_no_chance
-from streamkernel.datasets import Raetsch, SantaFeLaser
+from bench.check_rows import EXACT, RUNS, Row, of_mean, of_no_chance, of_share
+from streamkernel.datasets import Digits, Raetsch, SantaFeLaser
 
 FIGURE_1 = ("100", "1000")  # sample sizes
 KAAR_TABLE, KAAR_KERNELS = "servo", ("spline", "rbf")
-COKER_TABLES = {"coker": "Mg", "coker-classification": "LD"}
+COKER_TABLES = {"coker": "Mg", "coker-classification": "LD", "coker-digits": "Digits"}
 SWITCHES = {"KRLS-T figure 3": ("KRLS-T", "SW-KRLS", "ALD-KRLS", "NORMA"), "reconvergence": ("KRLS-T", "KLMS", "QKLMS")}
 
 
@@ -150,25 +150,40 @@ def check_coker(results: Path) -> Iterator[Row]:
     """The first split of a small table."""
     from bench.papers import coker
 
-    settings, name = coker.Settings(1), COKER_TABLES["coker"]
-    yield from _coker_rows(results, "coker", "MSE", coker.run_regression(name, 0, settings).scores)
+    scores = coker.run_regression(COKER_TABLES["coker"], 0, coker.Settings(1)).scores
+    for row, stored, now in _coker_rows(results, "coker", "MSE", scores):
+        yield Row("coker", row, "MSE", stored, now, of_no_chance(stored))
 
 
 def check_coker_classification(results: Path) -> Iterator[Row]:
     """The first split of a small table."""
     from bench.papers import coker
 
-    settings, name = coker.Settings(1), COKER_TABLES["coker-classification"]
-    scores = coker.run_classification(name, 0, settings).scores
-    yield from _coker_rows(results, "coker-classification", "accuracy", scores)
+    file = "coker-classification"
+    name = COKER_TABLES[file]
+    count = len(coker.CLASSIFICATION[name]()[1]) // 3
+    scores = coker.run_classification(name, 0, coker.Settings(1)).scores
+    for row, stored, now in _coker_rows(results, file, "accuracy", scores):
+        yield Row(file, row, "accuracy", stored, now, 100.0 * of_share(stored / 100.0, count))
 
 
-def _coker_rows(results: Path, file: str, measure: str, scores: dict[str, tuple[float, ...]]) -> Iterator[Row]:
+def check_coker_digits(results: Path) -> Iterator[Row]:
+    """The first split."""
+    from bench.papers import coker
+
+    file, count = "coker-digits", len(Digits().arrays()[1]) // 3
+    for row, stored, now in _coker_rows(results, file, "accuracy", coker.run_digits(0, coker.Settings(1)).scores):
+        yield Row(file, row, "accuracy", stored, now, 100.0 * of_share(stored / 100.0, count))
+
+
+def _coker_rows(
+    results: Path, file: str, measure: str, scores: dict[str, tuple[float, ...]]
+) -> Iterator[tuple[str, float, float]]:
+    """What a row is called, the value stored and that of now, for each method on the first split."""
     name = COKER_TABLES[file]
     stored = {(row["data set"], row["run"], row["method"]): row for row in record.read(results / f"{file}.csv")}
     for method, (now, *_) in scores.items():
-        value = float(stored[name, "0", method][measure])
-        yield Row(file, f"{name}, run 0, {method}", measure, value, now, of_no_chance(value))
+        yield f"{name}, run 0, {method}", float(stored[name, "0", method][measure]), now
 
 
 def check_kaf(results: Path) -> Iterator[Row]:
@@ -203,5 +218,6 @@ CHECKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "hkrr_step": check_hkrr_step,
     "coker": check_coker,
     "coker-classification": check_coker_classification,
+    "coker-digits": check_coker_digits,
     "kaf": check_kaf,
 }

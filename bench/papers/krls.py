@@ -158,7 +158,7 @@ def figure1_lines(points: Sequence[Point]) -> list[Line]:
     if len(tail) > 1:
         x, y = np.log([point.value for point in tail]), np.log([point.seconds[0] for point in tail])
         slope = float(np.polyfit(x, y, 1)[0])
-        lines.append(Line("figure 1", "slope of log time", 1.0, slope, None, (0.9, 1.1), setting))
+        lines.append(Line("figure 1", "slope of log time", 1.0, slope, None, at_most(1.1), setting))
     change = max(by_noise) - min(by_noise)
     lines.append(Line("figure 1", "points that noise adds", 0, change, None, None, setting))
     return lines
