@@ -1,4 +1,4 @@
-"""Kernel scales, ridge and threshold from a window of samples: a streaming model that starts where others arrive.
+"""Kernel, ridge, threshold and forgetting from a window of samples: a streaming model that starts where others arrive.
 
 The criteria and their slopes are in `criteria`; that of the first level is `batch.first_level` (Cawley & Talbot 2014).
 """
@@ -11,6 +11,7 @@ import numpy as np
 
 from . import checks, criteria, kernels
 from .checks import constructor_arguments
+from .core.forgetting import RULES
 from .core.types import Matrix, Vector
 from .kernels import Feature
 from .learners import reading
@@ -41,8 +42,12 @@ def tune(
     ard: bool = True,
     max_samples: int = 500,
     max_evaluations: int = 150,
+    forgetting: bool = True,
 ) -> Any:
-    """A streaming model whose kernel, ridge and threshold were chosen on a window of samples, trained on that window.
+    """A streaming model whose parameters were chosen on a window of samples, trained on that window.
+
+    These are the kernel's, the ridge, the threshold and, where the function clearly changes over the window, how fast
+    to forget and by which rule.
 
     Parameters are chosen on the first four fifths of the window and judged on the last fifth, which is predicted
     sample by sample as the stream would be. A choice that predicts it worse than the model as it was given is not
@@ -65,7 +70,12 @@ def tune(
     max_samples
         The criterion sees the newest samples, this many at most: an evaluation is O(n³).
     max_evaluations
-        The most evaluations of the criterion in a descent. There are four descents.
+        The most evaluations of the criterion in a descent. There are four descents, and up to four for forgetting.
+    forgetting
+        Whether to choose `forgetting` and `forget`, too. What is chosen stays 1 unless the evidence of a function that
+        changes, with a kernel and a ridge of its own, is larger by a factor of 3000, whatever the criterion. A
+        forgetting below 1 that the model was given is kept, and so is that of a model with `kernel_learning="refit"`,
+        which finds it by itself.
 
     Examples
     --------
@@ -81,6 +91,16 @@ def tune(
     >>> error = ((model.predict_many(test) - truth) ** 2).mean() ** 0.5
     >>> bool(error < 0.06)
     True
+
+    The phase of a wave moves on, by a turn in 2000 samples:
+
+    >>> import numpy as np
+    >>> x = np.random.default_rng(1).uniform(-3.0, 3.0, size=(2000, 1))
+    >>> y = np.sin(x[:, 0] + np.linspace(0.0, 2.0 * np.pi, 2000))
+    >>> model = selection.tune(None, x[:300], y[:300])
+    >>> model.learn_many(x[300:], y[300:])
+    >>> bool(abs(model.predict_many(x[-100:]) - y[-100:]).mean() < 0.1), 0.9 < model.forgetting < 1.0
+    (True, True)
 
     """
     checks.choice("criterion", criterion, (*CRITERIA, "first_level"))
@@ -105,6 +125,7 @@ def tune(
     # A kernel that goes on learning must be a Gaussian alone.
     kernel = kernels.default(len(names)) if learning and learner.kernel is None else learner.kernel
     given = _Choice(kernel, learner.ridge, learner.threshold)
+    may_forget = forgetting and getattr(learner, "forgetting", None) == 1.0 and learning != "refit"
     split = len(samples) - max(1, len(samples) // HELD_OUT_SHARE)
     choices, point = [given], None
     for end in (split, len(samples)):
@@ -112,6 +133,8 @@ def tune(
         if np.ptp(targets[part], axis=0).any():  # what does not vary says nothing about a kernel
             choice, point = _choose(given, names, samples[part], targets[part], criterion, ard, point, max_evaluations)
             choices.append(choice)
+            if may_forget:
+                choices += _choose_forgetting(given, names, samples[part], targets[part], ard, point, max_evaluations)
     best = min(reversed(choices), key=lambda choice: _held_out_error(learner, choice, names, samples, y, split))
     fresh = _with(learner, best)
     _learn(fresh, names, samples, y)
@@ -124,11 +147,16 @@ class _Choice(NamedTuple):
     kernel: kernels.Kernel | None
     ridge: float
     threshold: float | None
+    forgetting: tuple[float, str] | None = None
+    """λ and the rule, where they are not the learner's own."""
 
 
 def _with(learner: Any, choice: _Choice) -> Any:
     """A new learner of the same kind with these parameters."""
-    return type(learner)(**(constructor_arguments(learner) | choice._asdict()))
+    chosen: dict[str, Any] = {"kernel": choice.kernel, "ridge": choice.ridge, "threshold": choice.threshold}
+    if choice.forgetting is not None:
+        chosen |= dict(zip(("forgetting", "forget"), choice.forgetting, strict=True))
+    return type(learner)(**(constructor_arguments(learner) | chosen))
 
 
 def _targets(learner: Any, y: Any, count: int) -> Matrix:
@@ -157,14 +185,38 @@ def _choose(
     if criterion == "first_level":
         kernel, ridge = _first_level(given.kernel, names, samples, targets, ard)
         return _with_threshold(given, kernel, ridge, names, samples), None
-    family: criteria.Gaussian | criteria.Expression
-    if given.kernel is None:
-        family = criteria.Gaussian(samples, names, per_feature=ard)
-    else:
-        family = criteria.Expression(samples, names, given.kernel.per_feature(names) if ard else given.kernel)
+    family = _family(given.kernel, names, samples, ard)
     widths, descents = (WIDTHS, len(WIDTHS)) if start is None else ((1.0,), 1)
     found = criteria.fit(family, targets, CRITERIA[criterion], start, widths, descents, max_evaluations)
     return _with_threshold(given, found.kernel, found.ridge, names, samples), found.point
+
+
+def _family(
+    kernel: kernels.Kernel | None, names: tuple[Feature, ...], samples: Matrix, ard: bool
+) -> criteria.Gaussian | criteria.Expression:
+    """The kernels among which one is chosen."""
+    if kernel is None:
+        return criteria.Gaussian(samples, names, per_feature=ard)
+    return criteria.Expression(samples, names, kernel.per_feature(names) if ard else kernel)
+
+
+def _choose_forgetting(
+    given: _Choice,
+    names: tuple[Feature, ...],
+    samples: Matrix,
+    targets: Matrix,
+    ard: bool,
+    start: Vector | None,
+    max_evaluations: int,
+) -> list[_Choice]:
+    """A choice by each rule of forgetting, where these samples say clearly that the function changes."""
+    family = _family(given.kernel, names, samples, ard)
+    still = criteria.fit(family, targets, start=start, max_evaluations=max_evaluations)
+    drift = criteria.fit_drift(family, targets, still, max_evaluations)
+    if drift is None:
+        return []
+    choice = _with_threshold(given, drift.kernel, drift.ridge, names, samples)
+    return [choice._replace(forgetting=(drift.forgetting, rule)) for rule in RULES]
 
 
 def _with_threshold(

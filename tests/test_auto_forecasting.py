@@ -496,3 +496,11 @@ def test_rows_without_a_value_are_the_future() -> None:
     assert len(outcome.steps) == 5
     np.testing.assert_allclose([step["mean"] for step in outcome.steps], 2.0 * drive[125:], atol=1.0)
     assert outcome.backtest is not None and outcome.backtest.rmse < outcome.backtest.naive_rmse
+
+
+def test_a_series_whose_changes_are_constant_but_for_rounding_may_begin_to_change() -> None:
+    """Decay at a constant rate, as the Mackey-Glass equation begins, then another course."""
+    model = AutoKernelForecaster()
+    for value in datasets.MackeyGlass(tau=30, seed=1).series(300).tolist():
+        model.learn_one(value)
+    assert all(math.isfinite(value) for value in model.forecast(20))

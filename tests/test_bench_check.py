@@ -25,7 +25,7 @@ def test_stored_rows_agree_and_a_changed_one_is_named(tmp_path: Path, capsys: An
     record.write(copy, list(rows[0]), [list(row.values()) for row in changed], record.made(copy))
     assert check.main(["--only", "krls", "--results", str(tmp_path)]) == 1
     text = capsys.readouterr().out
-    assert "Friedman-3 RMSE" in text and "1 of 2 rows agree" in text
+    assert "Friedman-3 RMSE" in text and "5 of 6 rows agree" in text
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,11 @@ def test_stored_rows_agree_and_a_changed_one_is_named(tmp_path: Path, capsys: An
 )
 def test_noise(now: float, stale: bool) -> None:
     assert check.Row("file", "row", "RMSE", 1.0, now, 0.1 + 1e-12).stale is stale
+
+
+def test_every_stored_file_is_checked_or_says_why_not() -> None:
+    stored = {path.stem for path in (record.ROOT / "bench" / "results").glob("*.csv")}
+    assert stored == {*check.CHECKS, *check.UNCHECKED} and not set(check.CHECKS) & set(check.UNCHECKED)
+    for name in stored:
+        lines = record.made(record.ROOT / "bench" / "results" / f"{name}.csv").values()
+        assert lines and all("python -m bench." in line and "streamkernel" in line for line in lines), name

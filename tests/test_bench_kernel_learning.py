@@ -24,8 +24,13 @@ def test_quick_form(tmp_path: Any, capsys: Any, data: Any) -> None:
         ("Friedman-1", "isotropic"),
         *[("Friedman-1", kind) for kind in ("gradient", "gradient", "refit", "refit")],
         *[("Change", kind) for kind in ("gradient", "gradient", "refit", "refit")],
-        *[("Splice", kind) for kind in ("isotropic", "gradient", "refit")],
+        *[("Splice", kind) for kind in ("isotropic", "gradient", "refit", "refit")],
         *[(f"Tuned {name}", criterion) for name in kernel_learning.TUNED for criterion in ("loo", "evidence")],
+        *[
+            (name, method)
+            for name in kernel_learning.DRIFTS
+            for method in ("known", "refit", "refit", "tune", "tune", "tune, λ = 1")
+        ],
     ]
     assert all(row["measured"] >= 0.0 and row["seconds"] > 0.0 for row in rows)
     assert all((row["met"] is None) == (row["asked"] is None) for row in rows)
@@ -34,11 +39,14 @@ def test_quick_form(tmp_path: Any, capsys: Any, data: Any) -> None:
 
 def test_what_is_met() -> None:
     def met(low: float | None, high: float | None, values: list[float]) -> Any:
-        return Figure("name", "method", "measure", low, high, values, [1.0]).row()[5]
+        row = Figure("name", "method", "measure", low, high, values, [1.0]).row()
+        return dict(zip(kernel_learning.HEADERS, row, strict=True))["met"]
 
+    near = "within two standard errors"
     assert met(None, None, [1.0]) is None
-    assert met(None, 2.0, [1.0, 3.0]) == "yes" and met(None, 2.0, [1.0, 3.1]) == "no"
-    assert met(5.0, None, [5.0]) == "yes" and met(5.0, None, [5.0, 4.0]) == "no"
+    assert met(None, 2.0, [1.0, 3.0]) == "yes" and met(None, 2.0, [1.0, 3.1]) == near
+    assert met(None, 2.0, [2.0, 2.2]) == near and met(None, 2.0, [2.1, 2.2]) == "no" and met(None, 2.0, [2.1]) == "no"
+    assert met(5.0, None, [5.0]) == "yes" and met(5.0, None, [5.0, 4.0]) == near and met(5.0, None, [4.0]) == "no"
 
 
 def test_other_features_matter_after_a_change() -> None:

@@ -69,7 +69,7 @@ def rebuilds(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_the_slope_is_that_of_the_squared_error(outputs: int, w: float) -> None:
     X, y = stream(40)
     model = Recursion(kernels.RBF(1.5), 1e-4, 0.1, max_size=20, outputs=outputs)
-    learning = KernelLearning("gradient", outputs)
+    learning = KernelLearning("gradient", outputs=outputs)
     learning.next = 10**9  # no step
     rows = [[value * (k + 1) + k for k in range(outputs)] for value in y]
     for x, row in zip(X[:-1], rows[:-1], strict=True):
@@ -126,7 +126,7 @@ def test_weights_are_learned_again(kind: str, rebuilds: list[Any]) -> None:
     np.testing.assert_array_equal(model._learning.window.targets[:, 0], w)
     plain = learned(make(KRLS, kind), X, y)
     assert model.predict_one(X[0]) != plain.predict_one(X[0])
-    last = model._learning._replayed(model._model, 120)[0]
+    last = model._learning._replayed(model._model, 120, module.Proposal(model._learning.theta))[0]
     by_hand = last.renewed(last.kernel)
     for x, target, weight in zip(X, y, w.tolist(), strict=True):
         by_hand.learn(x, (target,), weight)

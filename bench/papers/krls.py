@@ -18,7 +18,8 @@ Where the paper leaves a choice, this is what is done here:
   0.2, 0.5 and 1 were tried with and without them, 50 trials each. They are left out for both series, and for each the
   step is kept whose errors come nearest to the print: 0.1 for MG(17), 0.5 for MG(30). One step for both misses one of
   them: RMSE(200) of MG(30) with 0.1 is 0.054, of MG(17) with 0.5 it is 0.0051, with 0.2 they are 0.044 and 0.0042.
-  (With the zeros MG(17) comes nearer, 0.0030 at 27.6 %, and MG(30) does not: 0.047.)
+  (With the zeros MG(17) comes nearer, 0.0030 at 27.6 %, and MG(30) does not: 0.047.) Asked is the print plus two
+  standard errors of our mean; the one-step error of MG(17) stays above that.
 - Equalizer: embedding d = 2; ν = 10⁻³ (not printed; the dictionary is 2.0 % of the samples, as printed).
 - Laser: see `bench.papers.laser`. The error is divided by the variance of the 100 test values.
 
@@ -92,6 +93,12 @@ def at_most(value: float) -> tuple[float, float]:
     return -math.inf, value
 
 
+def no_worse(printed: float, unit: float, values: Sequence[float]) -> tuple[float, float]:
+    """The range up to a printed value, which was rounded to a unit, plus two standard errors of a mean of ours."""
+    _, deviation = spread(values)
+    return at_most(printed + 0.5 * unit + 2.0 * deviation / math.sqrt(len(values)))
+
+
 def rmse(predictions: Floats, truth: Floats) -> float:
     """Root mean squared error."""
     return float(np.sqrt(np.mean((predictions - truth) ** 2)))
@@ -151,7 +158,7 @@ def figure1_lines(points: Sequence[Point]) -> list[Line]:
     if len(tail) > 1:
         x, y = np.log([point.value for point in tail]), np.log([point.seconds[0] for point in tail])
         slope = float(np.polyfit(x, y, 1)[0])
-        lines.append(Line("figure 1", "slope of log time", 1.0, slope, None, (0.9, 1.1), setting))
+        lines.append(Line("figure 1", "slope of log time", 1.0, slope, None, at_most(1.1), setting))
     change = max(by_noise) - min(by_noise)
     lines.append(Line("figure 1", "points that noise adds", 0, change, None, None, setting))
     return lines
@@ -263,7 +270,7 @@ def mackey_glass_lines(runs: int, quick: bool) -> tuple[list[Line], dict[str, tu
     """Table 4 and beyond, and an example of a forecast with its truth for each series."""
     lines, examples = [], {}
     printed = {17: (0.0004, 0.0027, 27.05), 30: (0.006, 0.033, 51.9)}
-    asked = {17: (0.0006, 0.0040), 30: (0.0075, 0.045)}
+    units = {17: 1e-4, 30: 1e-3}
     length = LAGS * STRIDE + MG_ROWS + MG_TEST
     for tau, sigma in ((17, 0.5), (30, 0.6)):
         if quick and tau == 30:
@@ -285,10 +292,13 @@ def mackey_glass_lines(runs: int, quick: bool) -> tuple[list[Line], dict[str, tu
                 if kind == "paper":
                     examples.setdefault(f"MG({tau})", (series[-MG_TEST:], forecast))
             paper = printed[tau] if kind == "paper" else (None, None, None)
-            target: Any = (
-                map(at_most, asked[tau]) if kind == "paper" else (None, at_most(0.0005) if tau == 17 else None)
-            )
-            target_one, target_many = target
+            if kind == "paper":
+                target_one, target_many = (
+                    no_worse(value, units[tau], found)
+                    for value, found in zip(printed[tau][:2], (ones, many), strict=True)
+                )
+            else:
+                target_one, target_many = None, at_most(0.0005) if tau == 17 else None
             label = "table 4" if kind == "paper" else "beyond"
             lines += [
                 Line(label, f"MG({tau}) RMSE(1)", paper[0], *spread(ones), target_one, text),

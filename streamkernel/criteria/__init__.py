@@ -18,6 +18,7 @@ the squared error itself, without a logarithm or a prior: `batch.cross_validatio
 from __future__ import annotations
 
 from .dictionary import fit_dictionary
+from .drifting import Drift, Drifting, fit_drift
 from .families import Expression, Family, Gaussian, gaussian, weighted_squares
 from .search import (
     HOPELESS,
@@ -42,6 +43,8 @@ __all__ = [
     "RIDGE_RANGE",
     "RIDGE_SPREAD",
     "Criterion",
+    "Drift",
+    "Drifting",
     "Expression",
     "Family",
     "Fit",
@@ -51,6 +54,7 @@ __all__ = [
     "evidence",
     "fit",
     "fit_dictionary",
+    "fit_drift",
     "gaussian",
     "least",
     "leave_one_out",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,12 +25,16 @@ class Family(abc.ABC):
     ----------
     start
         The point from which a search begins.
+    center, spread
+        The prior of the logarithms, where the family has one.
     reach
         How far each logarithm may go from there, down and up: one row for each.
 
     """
 
     start: Vector
+    center: Vector
+    spread: Vector
     reach: Matrix
 
     @property
@@ -38,11 +43,11 @@ class Family(abc.ABC):
         return np.asarray(self.start[:, None] + self.reach)
 
     @abc.abstractmethod
-    def gram(self, point: Vector) -> tuple[Matrix, Matrix]:
+    def gram(self, point: Vector) -> tuple[Matrix, Any]:
         """K, and the part of it that the slope needs."""
 
     @abc.abstractmethod
-    def slope(self, point: Vector, shape: Matrix, weights: Matrix) -> Vector:
+    def slope(self, point: Vector, shape: Any, weights: Matrix) -> Vector:
         """Σ_ij M_ij ∂K_ij for every parameter; `weights` is M, and `shape` what `gram` gave beside K."""
 
 

@@ -179,7 +179,7 @@ def fit(
     return Fit(value, point, family.kernel(point[:-1]), math.exp(point[-1]))
 
 
-def prior_of(family: Gaussian | Expression) -> Prior:
+def prior_of(family: Family) -> Prior:
     """Of the family's point and the logarithm of the ridge."""
     return Prior(np.append(family.center, math.log(RIDGE_CENTER)), np.append(family.spread, RIDGE_SPREAD))
 

@@ -19,6 +19,8 @@ FIRST_SIZE, GROWTH = 12, 1.6
 # Forecasts stay within the values seen so far, extended by this part of their range on both sides.
 MARGIN = 0.5
 LINEAR_PART = 0.5
+# What spreads by less than this part of the series is constant but for rounding, and no unit.
+ROUNDING = 1e-12
 
 
 class Embedding(NamedTuple):
@@ -103,7 +105,9 @@ class KernelExpert:
         targets = series[ends]
         if self.embedding.relative:
             rows, targets = rows - series[ends[:, None] - self._delays - 1], targets - series[ends - 1]
-        self._units = np.array([rows.mean(), rows.std() or 1.0, targets.mean(), targets.std() or 1.0])
+        least = ROUNDING * float(np.abs(series).max())
+        spreads = [float(part.std()) if part.std() > least else 1.0 for part in (rows, targets)]
+        self._units = np.array([rows.mean(), spreads[0], targets.mean(), spreads[1]])
         rows = (rows - self._units[0]) / self._units[1]
         if self.embedding.exogenous:
             x = exogenous[ends]

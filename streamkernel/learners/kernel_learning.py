@@ -5,7 +5,8 @@ Two ways, both with a bounded cost:
     gradient   the slope of the squared one-step error, ∂½e²/∂θ_r = e Σ_j α̃_j k_j (x_r − D_jr)², is summed over samples:
                O(md) for each, and one solve for α̃. When the sum of some feature is larger than chance makes it, the
                scales take a step against the slope.
-    refit      scales, ridge and level by the evidence of the newest samples (`criteria`), at intervals.
+    refit      scales, ridge and level by the evidence of the newest samples (`criteria`), at intervals; and where the
+               evidence of a function that changes is clearly larger, these and λ by that.
 
 After both the model is rebuilt from a window of samples, or from the newest of them where those older mislead it.
 
@@ -20,11 +21,12 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import kernels
+from ..core.forgetting import RULES
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from ..threads import one_thread
@@ -32,6 +34,9 @@ from .reading import sort_names
 from .reading import target as check_target
 from .recursion import Recursion
 from .window import Window
+
+if TYPE_CHECKING:
+    from .. import criteria
 
 KINDS = ("gradient", "refit")
 # Samples from which a model is rebuilt, and of these the newest from which scales are refitted.
@@ -52,6 +57,15 @@ MOST_EVALUATIONS = 40
 LARGEST_VALUE = 1e100  # beyond, sums of squares may overflow: such samples teach nothing about scales
 
 
+class Proposal(NamedTuple):
+    """Parameters of a model to be rebuilt; what is None stays."""
+
+    theta: Vector
+    ridge: float | None = None
+    level: float | None = None
+    forgetting: tuple[float, str] | None = None  # λ and the rule
+
+
 class KernelLearning:
     """Learns the scales of a model's kernel and rebuilds the model when they have changed.
 
@@ -59,13 +73,15 @@ class KernelLearning:
     ----------
     kind
         `"gradient"` or `"refit"`.
+    may_forget
+        Whether a refit may let the model forget: not where the user has said how fast.
     outputs
         Targets per sample.
 
     """
 
-    def __init__(self, kind: str, outputs: int = 1) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, may_forget: bool = False, outputs: int = 1) -> None:
+        self.kind, self.may_forget = kind, may_forget and kind == "refit"
         self.window = Window(WINDOW, 1 + outputs)  # the first column holds the samples' weights
         self.names: tuple[Feature, ...] = ()
         self.theta = self.slopes = self.squares = np.zeros(0)
@@ -119,13 +135,13 @@ class KernelLearning:
             theta = np.array(list(thetas(model.effective_kernel(len(merged)), merged).values()))
             sums = np.zeros((2, len(merged)))
         self.names, self.theta, self.slopes, self.squares = merged, theta, *sums
-        model.kernel = self._kernel(model)
+        model.kernel = self._kernel(model, self.theta)
         return model
 
-    def _kernel(self, model: Recursion) -> kernels.Kernel:
-        """The model's kernel with the present scales."""
-        theta = dict(zip(self.names, self.theta.tolist(), strict=True))
-        return with_thetas(model.effective_kernel(len(self.names)), theta, model.constant)
+    def _kernel(self, model: Recursion, theta: Vector) -> kernels.Kernel:
+        """The model's kernel with these scales."""
+        scales = dict(zip(self.names, theta.tolist(), strict=True))
+        return with_thetas(model.effective_kernel(len(self.names)), scales, model.constant)
 
     # By steps along the slope ----------------------------------------------------------------------------------------
 
@@ -150,7 +166,7 @@ class KernelLearning:
         step = lengths * np.clip(errors, -MOST_STANDARD_ERRORS, MOST_STANDARD_ERRORS)
         self.theta = np.maximum(self.theta - step, 0.0)
         self.slopes, self.squares = np.zeros((2, len(self.names)))
-        return self._rebuilt(model)
+        return self._rebuilt(model, [Proposal(self.theta)])
 
     # By refitting ----------------------------------------------------------------------------------------------------
 
@@ -166,21 +182,31 @@ class KernelLearning:
             family = criteria.Gaussian(samples, self.names, trend=False)
             found = criteria.fit(family, targets, start=self.point, max_evaluations=MOST_EVALUATIONS)
             self.point = found.point
-            self.theta = np.array(list(thetas(found.kernel, self.names).values()))
-            return self._rebuilt(model, found.ridge, math.exp(found.point[-2]))
+            proposals = [self._proposal(found, (1.0, RULES[model.model.forget]) if self.may_forget else None)]
+            drift = criteria.fit_drift(family, targets, found, MOST_EVALUATIONS) if self.may_forget else None
+            if drift is not None:
+                proposals += [self._proposal(drift, (drift.forgetting, rule)) for rule in RULES]
+            return self._rebuilt(model, proposals)
+
+    def _proposal(self, found: criteria.Fit | criteria.Drift, forgetting: tuple[float, str] | None) -> Proposal:
+        theta = np.array(list(thetas(found.kernel, self.names).values()))
+        return Proposal(theta, found.ridge, math.exp(found.point[len(theta)]), forgetting)
 
     # The model anew --------------------------------------------------------------------------------------------------
 
-    def _rebuilt(self, model: Recursion, ridge: float | None = None, level: float | None = None) -> Recursion:
-        """A model with the present scales that has learned the window."""
-        whole, error = self._replayed(model, len(self.window), ridge, level)
+    def _rebuilt(self, model: Recursion, proposals: Sequence[Proposal]) -> Recursion:
+        """The model that predicts best: learned from the window by a proposal, or from its end by the first of them."""
+        trials = [(proposal, len(self.window)) for proposal in proposals]
         if len(self.window) >= 2 * RECENT:
-            recent, recent_error = self._replayed(model, RECENT, ridge, level)
-            if recent_error < error:
-                return self._changed(model, recent)
+            trials.append((proposals[0], RECENT))
+        replays = [self._replayed(model, count, proposal) for proposal, count in trials]
+        best = min(range(len(trials)), key=lambda i: replays[i][1])
+        self.theta = trials[best][0].theta
+        if trials[best][1] < len(self.window):
+            return self._changed(model, replays[best][0])
         if self.kind == "gradient":
             self.next = self.count + int(PATIENCE * len(self.window))
-        return whole
+        return replays[best][0]
 
     def _changed(self, model: Recursion, recent: Recursion) -> Recursion:
         """Older samples mislead: forget them, and by the gradient, which starts from what matters, what mattered."""
@@ -189,17 +215,16 @@ class KernelLearning:
         if self.kind == "refit":
             return recent
         self.theta = np.full(len(self.theta), self.theta.mean())
-        return self._replayed(model, RECENT)[0]
+        return self._replayed(model, RECENT, Proposal(self.theta))[0]
 
-    def _replayed(
-        self, model: Recursion, count: int, ridge: float | None = None, level: float | None = None
-    ) -> tuple[Recursion, float]:
-        """A model with the present scales that has learned the newest samples, and its squared error on the last."""
-        kernel = self._kernel(model)
+    def _replayed(self, model: Recursion, count: int, proposal: Proposal) -> tuple[Recursion, float]:
+        """A model by a proposal that has learned the newest samples, and its squared error on the last."""
+        theta, ridge, level, forgetting = proposal
+        kernel = self._kernel(model, theta)
         if level is not None and not model.constant:
             gaussian = gaussian_part(kernel)
             kernel = kernel if gaussian is None else gaussian + level
-        new = model.renewed(kernel, ridge, level if model.constant else None)
+        new = model.renewed(kernel, ridge, level if model.constant else None, forgetting)
         samples, targets = self.window.samples[-count:], self.window.targets[-count:]
         errors, _, _ = new.learn_many(self.names, samples, targets[:, 1:], targets[:, 0])
         with np.errstate(over="ignore"):

@@ -58,8 +58,9 @@ class KRLS(StreamingRegressor):
         How the kernel's length scales, one for each feature, are learned from the stream; the kernel must be an `RBF`
         or None. `"gradient"` sums the slopes of the one-step error and takes a step when one is larger than chance.
         `"refit"` chooses scales, ridge and a constant by the evidence of the newest 400 samples, at intervals of up
-        to 500. Both then rebuild the model from the newest 1000 samples, or from fewer where those predict better.
-        `relevance` shows the scales.
+        to 500; and with `forgetting=1`, where these samples show clearly that the function changes, λ and the rule
+        (a forgetting below 1 is kept). Both then rebuild the model from the newest 1000 samples, or from fewer where
+        those predict better. `relevance` shows the scales.
 
     Examples
     --------
@@ -112,7 +113,7 @@ class KRLS(StreamingRegressor):
         self.forget = forget
         self.max_size = max_size
         self.kernel_learning = kernel_learning
-        self._learning = KernelLearning(kernel_learning) if kernel_learning else None
+        self._learning = KernelLearning(kernel_learning, forgetting == 1.0) if kernel_learning else None
         self._model = Recursion(kernel, threshold, ridge, forgetting, forget, max_size)
 
     def _shrinkage(self, relative_variance: Any) -> None:

@@ -104,7 +104,7 @@ class LSSVMClassifier(base.Classifier, Checkpointed):
         self.forget = forget
         self.max_size = max_size
         self.kernel_learning = kernel_learning
-        self._learning = KernelLearning(kernel_learning) if kernel_learning else None
+        self._learning = KernelLearning(kernel_learning, forgetting == 1.0) if kernel_learning else None
         self._classes: list[Hashable] = []
         self._temperature = 4.0  # softmax(4 f) is about right where f is 0 or 1 with probability one half
         self._curvature = 1.0

@@ -97,7 +97,7 @@ class MultiTargetKRLS(base.MultiTargetRegressor, Checkpointed):
         self.forget = forget
         self.max_size = max_size
         self.kernel_learning = kernel_learning
-        self._learning = KernelLearning(kernel_learning) if kernel_learning else None
+        self._learning = KernelLearning(kernel_learning, forgetting == 1.0) if kernel_learning else None
         self._targets: tuple[Feature, ...] = ()
         self._model = Recursion(kernel, threshold, ridge, forgetting, forget, max_size)
 

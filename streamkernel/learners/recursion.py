@@ -153,16 +153,21 @@ class Recursion:
             self._use(storage.with_blocks(self.model), self._compiled, self.names)
 
     def renewed(
-        self, kernel: kernels.Kernel | None, ridge: float | None = None, constant: float | None = None
+        self,
+        kernel: kernels.Kernel | None,
+        ridge: float | None = None,
+        constant: float | None = None,
+        forgetting: tuple[float, str] | None = None,
     ) -> Recursion:
-        """A model that has learned nothing yet, with the same settings but for kernel, constant and ridge."""
+        """A model that has learned nothing yet, with the same settings but for those given: λ comes with its rule."""
         model = self.model
+        keep, rule = forgetting or (model.forgetting, RULES[model.forget])
         return Recursion(
             kernel,
             model.threshold,
             model.ridge if ridge is None else ridge,
-            model.forgetting,
-            RULES[model.forget],
+            keep,
+            rule,
             self.max_size,
             outputs=self.outputs,
             constant=self.constant if constant is None else constant,
