@@ -21,8 +21,9 @@ from .running import NOTICED, SURVIVED, TIMED_OUT, UNTESTED, Runner, copy_checko
 ROOT = pathlib.Path(__file__).parents[2]
 # What only a Java machine or a Ray cluster reaches.
 SKIPPED_FILES = ("distributed/spark.py", "distributed/ray.py", "forecasting/spark.py")
-PATIENCE = 5.0  # a mutant may take this many times as long as its tests, and
-GRACE = 120.0  # these seconds more
+PATIENCE = 5.0  # a mutant may take this many times as long as its tests without it, and
+GRACE = 30.0  # these seconds more,
+COMPILING = 300.0  # or these where the core is compiled anew
 
 
 def package_files(root: pathlib.Path, module: str | None) -> list[pathlib.Path]:
@@ -41,12 +42,12 @@ class Trial:
         self.copy, self.tests, self.budget = copy, tests, budget
         self.runners: dict[str, Runner] = {}
 
-    def run(self, mode: str, tests: list[str]) -> dict[str, object]:
+    def run(self, mode: str, tests: list[str], grace: float) -> dict[str, object]:
         """Run tests in the copy as it is now."""
         if mode not in self.runners:
             self.runners[mode] = Runner(self.copy, mode)
         nominal = sum(self.tests.seconds[mode][test] for test in tests)
-        return self.runners[mode].run(tests, PATIENCE * nominal + GRACE)
+        return self.runners[mode].run(tests, PATIENCE * nominal + grace)
 
     def judge(self, mutant: Mutant) -> dict[str, object]:
         """What becomes of a mutant."""
@@ -56,11 +57,12 @@ class Trial:
         result = {"name": mutant.name, "mode": mode, "tests": len(chosen), "diff": mutant.diff(source)}
         if not chosen:
             return result | {"verdict": UNTESTED, "seconds": 0.0}
+        grace = COMPILING if mode == "jit" and mutant.path.startswith("streamkernel/core/") else GRACE
         with mutated(path, mutant.apply(source)):
-            answer = self.run(mode, chosen)
+            answer = self.run(mode, chosen, grace)
         status = answer["status"]
         verdict = SURVIVED if status == 0 else TIMED_OUT if status is None else NOTICED
-        if verdict == NOTICED and status != 1 and self.run(mode, chosen)["status"] != 0:
+        if verdict == NOTICED and status != 1 and self.run(mode, chosen, grace)["status"] != 0:
             verdict = UNTESTED  # no failure of a test, and the same without the mutant: the tests cannot be run
         last = str(answer["output"]) if verdict == NOTICED else ""
         failed = next((line for line in last.splitlines() if line.startswith(("FAILED", "ERROR"))), "")

@@ -99,7 +99,7 @@ class Map:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.timing"]
         command += ["--cov=streamkernel", "--cov-report=", "--cov-context=test"]
         command += ["-m", "core and not spark" if mode == "plain" else "not spark", file]
-        environment = os.environ | {"COVERAGE_FILE": str(data), timing.TARGET: str(times)} | plain_or_not(mode)
+        environment = os.environ | {"COVERAGE_FILE": str(data), timing.TARGET: str(times)} | mode_of(mode, self.root)
         subprocess.run(command, cwd=self.root, env=environment, stdout=subprocess.DEVNULL, check=False)
         seconds = json.loads(times.read_text())
         lines: dict[str, dict[str, list[str]]] = {}
@@ -177,6 +177,8 @@ class Map:
         return chosen
 
 
-def plain_or_not(mode: str) -> dict[str, str]:
-    """The environment of a mode."""
-    return {"NUMBA_DISABLE_JIT": "1" if mode == "plain" else "0"}
+def mode_of(mode: str, copy: pathlib.Path) -> dict[str, str]:
+    """The environment of a mode: one thread, and one cache of compiled code for measuring and trying."""
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+    cache = {"NUMBA_CACHE_DIR": str(copy.parent / "numba")}
+    return threads | cache | {"PYTHONPATH": str(copy), "NUMBA_DISABLE_JIT": "1" if mode == "plain" else "0"}

@@ -1,4 +1,4 @@
-"""A plugin of pytest that writes down which tests passed, and in how many seconds: `-p tests.mutants.timing`.
+"""A plugin of pytest that writes down which tests passed, in how many seconds of work: `-p tests.mutants.timing`.
 
 Of a test with many parameters a few are run, from the first to the last: the others run nearly the same lines.
 """
@@ -9,6 +9,7 @@ import collections
 import json
 import os
 import pathlib
+from collections.abc import Generator
 
 import pytest
 
@@ -31,9 +32,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items[:] = [item for item in items if id(item) in places]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Processor time of setup, call and teardown, with that of processes which the test has started and ended."""
+    before = sum(os.times()[:4])
+    result = yield
+    _seconds[item.nodeid] = sum(os.times()[:4]) - before
+    return result
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up setup, call and teardown."""
-    _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+    """Remember what fails, also in setup and teardown, and what is skipped."""
     if report.outcome != "passed":
         _unfit.add(report.nodeid)
 
