@@ -1,6 +1,7 @@
 """A plugin of pytest that writes down which tests passed, in how many seconds of work: `-p tests.mutants.timing`.
 
-Of a test with many parameters a few are run, from the first to the last: the others run nearly the same lines.
+Of a test with many parameters a few are run, from the first to the last: the others run nearly the same lines. A test
+that works for long is ended and left out: none of its kind would be chosen.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ import collections
 import json
 import os
 import pathlib
+import signal
 from collections.abc import Generator
 
 import pytest
 
-MOST_PARAMETERS = 4
+MOST_PARAMETERS = 3
+LONGEST = 20.0  # seconds of work
 TARGET = "MUTANTS_TIMING"  # the environment variable that says where to
 _seconds: dict[str, float] = {}
 _unfit: set[str] = set()
@@ -36,9 +39,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Processor time of setup, call and teardown, with that of processes which the test has started and ended."""
     before = sum(os.times()[:4])
-    result = yield
+    signal.signal(signal.SIGPROF, _end)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST)
+    try:
+        result = yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
     _seconds[item.nodeid] = sum(os.times()[:4]) - before
     return result
+
+
+def _end(*_: object) -> None:
+    pytest.skip("works for too long")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
