@@ -63,6 +63,14 @@ def test_two_seasons() -> None:
     assert 56 in find_seasons(values)
 
 
+def test_the_shortest_slow_season_is_seven_blocks() -> None:
+    """Of six blocks or fewer one cannot tell a season from a smooth series."""
+    rng = np.random.default_rng(0)
+    waves = {m: np.sin(2.0 * math.pi * np.arange(560) / m) + 0.7 * rng.standard_normal(560) for m in (28, 24)}
+    assert find_seasons(waves[28]) == (28,)
+    assert find_seasons(waves[24]) != (24,)
+
+
 def test_a_slow_season_under_noise() -> None:
     """Of weekly values, a year: single changes are noise, averages over a month are not."""
     random, t = np.random.default_rng(0), np.arange(600)

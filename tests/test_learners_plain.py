@@ -11,6 +11,7 @@ from reference import unpacked
 from streamkernel import KAAR, KRLS, KRR, HeteroscedasticKRLS
 from streamkernel.kernels import RBF, Polynomial
 from streamkernel.learners.forms import Dictionary, Exact
+from streamkernel.learners.many import SAFE_VARIANCE, screen
 from streamkernel.learners.recursion import Recursion
 
 # In plain Python an overflow is a warning; jitted it is an infinity, which is what the core looks for.
@@ -85,6 +86,22 @@ def test_blocks_report_what_single_steps_report(threshold):
         np.testing.assert_allclose(found[0][t], one.errors, atol=1e-10)
         assert found[1][t] == pytest.approx(one.model.relative_variance, abs=1e-9)
         assert found[2][t] == one.size
+
+
+def test_rows_are_ordinary_below_the_bound_of_their_variance():
+    """(1 + y²) (1 + (1 + k) / ridge) over the least noise, which is that of the largest weight."""
+    X, _ = stream(5)
+    model, names, weights = Recursion(RBF(1.0), 1e-3, 0.5), (0, 1), np.ones(5)
+    targets = np.zeros((5, 1))
+    for target, weight, is_ordinary in (
+        (1e98, 10.0, True),
+        (1e98, 1e4, False),
+        (1e98, 1e-4, True),
+        (1e101, 1.0, False),
+    ):
+        targets[2], weights[3] = target, weight
+        assert ((1.0 + target**2) * 5.0 * max(weight, 1.0) <= SAFE_VARIANCE) == is_ordinary
+        assert screen(model, names, X, targets, weights)[1] == is_ordinary
 
 
 def test_a_bounded_dictionary_and_several_outputs():
