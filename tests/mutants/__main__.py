@@ -62,8 +62,8 @@ class Trial:
             answer = self.run(mode, chosen, grace)
             functions = list(dict.fromkeys(test.split("[")[0] for test in chosen))
             if answer["status"] == 0 and functions != chosen:
-                # The others of their parameters too, as far as there is time.
-                further = self.runners[mode].run(functions, 2.0 * self.budget)
+                # All their parameters, as far as there is time.
+                further = self.runners[mode].run(functions, PATIENCE * self.budget)
                 answer = further if further["status"] == 1 else answer
         status = answer["status"]
         verdict = SURVIVED if status == 0 else TIMED_OUT if status is None else NOTICED
