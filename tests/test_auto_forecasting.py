@@ -75,6 +75,20 @@ def test_a_kernel_expert_learns_a_value_with_the_features_of_its_time() -> None:
     assert np.abs(errors).max() < 0.3
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_experts_see_the_features_that_are_given_and_no_others(count: int) -> None:
+    rng = np.random.default_rng(0)
+    model = AutoKernelForecaster(season=4)
+    for y, x in zip(seasonal(60, 4), rng.standard_normal((60, count)).tolist(), strict=True):
+        model.learn_one(y, dict(enumerate(x)) or None)
+    assert model._trials is not None
+    experts = [expert for expert in model._trials.pool._kernels if expert.embedding.exogenous]
+    assert bool(experts) == bool(count)
+    for expert in experts:
+        assert expert._model is not None
+        assert len(expert._model.features) == len(expert.embedding.delays) + count
+
+
 def test_the_shortest_slow_season_is_seven_blocks() -> None:
     """Of six blocks or fewer one cannot tell a season from a smooth series."""
     rng = np.random.default_rng(0)

@@ -132,6 +132,7 @@ def test_calibration_shows_intervals_that_are_too_narrow(ax):
     targets = np.random.default_rng(1).normal(size=2000)
     plotting.plot_calibration(targets, gaussians(np.zeros(2000), sd=0.5), ax=ax)
     levels, shares = ax.lines[1].get_data()
+    assert levels == pytest.approx(np.arange(101) / 100.0)  # every percent
     expected = 2.0 * stats.norm.cdf(0.5 * stats.norm.ppf(0.5 + levels / 2)) - 1.0
     assert shares == pytest.approx(expected, abs=0.04) and (shares[20:-5] < levels[20:-5]).all()
     with pytest.raises(ValueError, match="dists has 1 values but y has 2"):
