@@ -16,8 +16,8 @@ def is_gap(cell: Any) -> bool:
     --------
 
     >>> from streamkernel.gaps import is_gap
-    >>> [is_gap(cell) for cell in ("", "  null     ", "NaN", None, float("nan"), "0", "red")]
-    [True, True, True, True, True, False, False]
+    >>> [is_gap(cell) for cell in ("", "  null     ", "NaN", "-nan ", " #N/A", None, float("nan"), "0", "red")]
+    [True, True, True, True, True, True, True, False, False]
 
     """
     if isinstance(cell, str):

@@ -18,6 +18,7 @@ from streamkernel.forecasting import autoregression, report
 from streamkernel.forecasting.autoregression import Autoregressions, Model, difference, lag_priors
 from streamkernel.forecasting.calibration import Calibration
 from streamkernel.forecasting.features import going_on
+from streamkernel.forecasting.kernel_expert import Embedding, KernelExpert
 from streamkernel.forecasting.mixing import Record, bands
 from streamkernel.forecasting.smoothing import FAMILIES, Smoothing, first_state
 from streamkernel.forecasting.structure import find_seasons, needs_log
@@ -61,6 +62,39 @@ def test_two_seasons() -> None:
     t = np.arange(56 * 7)
     values = day[t % 8] + week[t % 56] + 0.05 * random.standard_normal(len(t))
     assert 56 in find_seasons(values)
+
+
+def test_a_kernel_expert_learns_a_value_with_the_features_of_its_time() -> None:
+    """Also of those values that it takes in one by one, between two times that it is made anew."""
+    x = np.random.default_rng(0).standard_normal(120)[:, None]
+    series = 2.0 * x[:, 0]
+    expert = KernelExpert(Embedding("", (1, 2), exogenous=True))
+    for end in range(1, 121):
+        expert.learn(series[:end], x[:end])
+    errors = [expert.forecast(series, 1, np.array([[value]]))[0] - 2.0 * value for value in (-1.0, 0.0, 1.0)]
+    assert np.abs(errors).max() < 0.3
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_experts_see_the_features_that_are_given_and_no_others(count: int) -> None:
+    rng = np.random.default_rng(0)
+    model = AutoKernelForecaster(season=4)
+    for y, x in zip(seasonal(60, 4), rng.standard_normal((60, count)).tolist(), strict=True):
+        model.learn_one(y, dict(enumerate(x)) or None)
+    assert model._trials is not None
+    experts = [expert for expert in model._trials.pool._kernels if expert.embedding.exogenous]
+    assert bool(experts) == bool(count)
+    for expert in experts:
+        assert expert._model is not None
+        assert len(expert._model.features) == len(expert.embedding.delays) + count
+
+
+def test_the_shortest_slow_season_is_seven_blocks() -> None:
+    """Of six blocks or fewer one cannot tell a season from a smooth series."""
+    rng = np.random.default_rng(0)
+    waves = {m: np.sin(2.0 * math.pi * np.arange(560) / m) + 0.7 * rng.standard_normal(560) for m in (28, 24)}
+    assert find_seasons(waves[28]) == (28,)
+    assert find_seasons(waves[24]) != (24,)
 
 
 def test_a_slow_season_under_noise() -> None:
@@ -133,6 +167,8 @@ def test_autoregression_is_ridge_regression(order: int, seasonal_order: int, mon
     prior = np.append(lag_priors(lags, 4), 0.1)
     dense = np.linalg.solve(X.T * weights @ X + np.diag(prior**-2.0), X.T * weights @ np.array(targets))
     np.testing.assert_allclose(model._coefficients[0], dense, rtol=1e-7, atol=1e-9)
+    sizes = model.sizes()
+    assert list(sizes) == list(lags) and list(sizes.values()) == pytest.approx(np.abs(dense[:3]).tolist(), rel=1e-6)
     ahead = model.forecast(values, 3)[0]
     extended = list(values)
     for _ in range(3):

@@ -118,6 +118,15 @@ def test_bad_targets_of_one_sample(variant: str, value: Any) -> None:
             model.learn_one(x, value)
 
 
+@pytest.mark.parametrize("value", [1.01e100, 0.99e-100, 1e200])
+def test_weights_have_limits_also_where_no_rounding_error_shows_it(value: float) -> None:
+    """At the origin a linear function is known whatever the noise."""
+    model = taught(Linear(), ridge=0.1)
+    with unchanged(model), pytest.raises(ValueError, match="weight w"):
+        model.learn_one({"a": 0.0, "b": 0.0}, 0.0, w=value)
+    model.learn_one({"a": 0.0, "b": 0.0}, 0.0, w=min(max(value, 1e-100), 1e100))
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("value", [0, 0.0, -1.0, -0.0, math.nan, math.inf, "1", None, 1j, 1e-320, 10**400], ids=show)
 def test_bad_weights(value: Any) -> None:

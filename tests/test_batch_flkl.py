@@ -274,6 +274,7 @@ def test_plots(product, tmp_path):
     X, y = product
     model = FLKL(ridge=0.3, penalty=1.0).fit(X[:60, :2], y[:60])
     plot_relevance(first, [model.relevance_, model.relevance_])
+    assert (first.get_xlabel(), first.get_ylabel()) == ("feature", "θ")
     plot_decision_surface(second, model, X[:60, :2], y[:60], resolution=20)
     plot_critical_difference(third, {"a": 1.2, "b": 1.9, "c": 2.9}, 0.8)
     figure.savefig(tmp_path / "plots.png")

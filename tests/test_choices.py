@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from streamkernel import KRLS, AutoKernelRegressor, LSSVMClassifier, kernels, selection
+from streamkernel.auto.tuning import as_budget
 from streamkernel.batch import FLKL, CoKER, CoKERClassifier, FLKLRegressor
 from streamkernel.batch import first_level as flkl
 from streamkernel.ensembles.weighting import coupled_weights
@@ -27,6 +28,12 @@ def test_the_automatic_dictionary_is_planned_to_seven_tenths_of_its_limit() -> N
     assert len(model.tunings) > 5
     assert "of at most 60" in model.explain()
     assert 0.55 * 60 <= sizes[len(model.tunings)] <= 0.85 * 60
+
+
+def test_a_budget_of_microseconds_is_the_size_whose_step_takes_so_long() -> None:
+    """60 µs and 8 ns for every pair of points; sizes of the window go with that of the dictionary, up to a limit."""
+    for budget, size in ((60.0 + 0.008 * 100**2, 100), (60.0 + 0.008 * 301**2, 301), (61.0, 11), (60.1, 10)):
+        assert as_budget(budget + 1e-6) == (size, min(2 * size, 600), min(27 * size, 10_000))
 
 
 # A tuned start on samples that come later -----------------------------------------------------------------------------

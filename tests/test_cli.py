@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import pkgutil
@@ -286,6 +287,13 @@ def test_every_file_of_commands_is_a_command_with_help(capsys):
         assert stop.value.code == 0
         printed = " ".join(capsys.readouterr().out.split())
         assert f"usage: streamkernel {name} " in printed and text in printed and "--json" in printed
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_every_option_says_what_it_does(name):
+    parser = commands.build_parser([name])
+    (choices,) = (action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    assert not [action.dest for action in choices[name]._actions if not action.help]
 
 
 def test_help_imports_no_command():

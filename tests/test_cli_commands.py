@@ -202,6 +202,7 @@ def test_a_model_saved_from_python_predicts_and_is_explained(folder, capsys):
     assert cli.main(["info", "python.skm", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["model"], facts["features"], facts["settings"]["ridge"]) == ("KRLS", ["x"], 0.1)
+    assert facts["dictionary"] == model.size > 1
     streamkernel.AutoKernelForecaster().save("series.skm")
     assert cli.main(["predict", "series.skm", "new.csv"]) == 2
     assert "does not predict rows" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -46,6 +47,11 @@ def test_recent_errors_are_a_chart(model: Any) -> None:
     assert chart is not None
     path = chart.find("path").get("d")  # type: ignore[union-attr]
     assert path is not None and path.count("M") == 120
+    width, height = float(chart.get("width", 0)), float(chart.get("height", 0))
+    bars = [[float(number) for number in re.split("[ V]", bar)] for bar in path.split("M")[1:]]
+    assert [x for x, *_ in bars] == pytest.approx([(i + 0.5) * width / 120 for i in range(120)], abs=0.051)
+    assert all(bottom == height and 0.0 <= top <= height for _, bottom, top in bars)
+    assert min(top for *_, top in bars) == 0.0  # the largest error is as high as the chart
 
 
 def test_names_of_features_cannot_break_it() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import reference
 
-from streamkernel import KRLS
+from streamkernel import KAAR, KRLS, HeteroscedasticKRLS
 from streamkernel.core import whitened
-from streamkernel.kernels import RBF, Kernel, Polynomial
+from streamkernel.kernels import RBF, AnovaSpline, Custom, Kernel, Polynomial
 from streamkernel.learners.bank import Bank
 
 # The self-similarity of the second differs from sample to sample.
@@ -105,6 +105,31 @@ def test_many_rows_equal_dense_filters_under_pruning(name: str) -> None:
             assert means[i] == pytest.approx(z @ each.mean, abs=1e-8)
             wanted = noise * (1.0 + z @ each.P @ z + residual / each.ridge)
             assert variances[i] == pytest.approx(wanted, rel=1e-8)
+
+
+# Rows of numbers ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("others", "is_for_rows"),
+    [
+        ([], True),
+        ([KRLS(RBF(2.0), 0.1, 0.2)], True),
+        ([KRLS(RBF(2.0), 0.1, 0.0)], False),
+        ([KRLS(Custom(lambda a, b: float(np.dot(a, b))), 0.1, 0.2)], False),
+        ([KRLS(AnovaSpline(), 0.1, 0.2)], False),
+        ([KRLS(RBF(2.0), 0.1, 0.2, kernel_learning="gradient")], False),
+        ([KAAR(RBF(2.0), ridge=0.2)], False),
+        ([HeteroscedasticKRLS(RBF(2.0))], False),
+    ],
+)
+def test_rows_are_for_plain_experts_that_have_learned_the_same_features(others: Any, is_for_rows: bool) -> None:
+    bank = Bank([KRLS(RBF(0.8), 0.1, 0.1), *others])
+    assert bank.names() is None
+    bank.learn({0: 0.5, 1: 0.2}, 1.0, 1.0)
+    assert bank.names() == ((0, 1) if is_for_rows else None)
+    bank.experts[0].learn_one({0: 0.1, 2: 0.2}, 1.0)
+    assert bank.names() == ((0, 1, 2) if not others else None)
 
 
 # A bank that becomes choosier -----------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import statistics
+import warnings
 from typing import Any
 
 import numpy as np
@@ -186,6 +187,21 @@ def test_exogenous_features_help() -> None:
         model.learn_one(value, {"u": u})
     forecast = model.forecast(50, xs=[{"u": u} for u in drive[250:]])
     np.testing.assert_allclose(forecast, values[250:], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("mean", "spread", "is_far"),
+    [(0.0, 1.0, False), (4.9, 1.0, False), (-5.1, 1.0, True), (0.0, 4.9, False), (0.0, 5.1, True), (0.0, 0.19, True)],
+)
+def test_the_default_kernel_warns_of_values_far_from_its_scale_once(mean: float, spread: float, is_far: bool) -> None:
+    model = KernelForecaster(KRLS(ridge=0.1), lags=2)
+    values = [mean + spread * (-1.0) ** t for t in range(60)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for t, value in enumerate(values):
+            model.learn_one(value)
+            assert len(caught) == (is_far and t >= 19)
+    assert all("scale the series" in str(warning.message) for warning in caught)
 
 
 def test_forecast_before_anything_was_learned() -> None:

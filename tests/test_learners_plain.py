@@ -6,9 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from reference import unpacked
 
 from streamkernel import KAAR, KRLS, KRR, HeteroscedasticKRLS
 from streamkernel.kernels import RBF, Polynomial
+from streamkernel.learners.forms import Dictionary, Exact
+from streamkernel.learners.many import SAFE_VARIANCE, screen
 from streamkernel.learners.recursion import Recursion
 
 # In plain Python an overflow is a warning; jitted it is an infinity, which is what the core looks for.
@@ -42,6 +45,8 @@ def test_the_exact_form_one_by_one_and_in_blocks():
         np.testing.assert_allclose(
             [model.predict_one(dict(enumerate(x))) for x in X[:5].tolist()], expected, atol=1e-10
         )
+        factor = unpacked(model.recursion.model.factor, 100, symmetric=False)
+        np.testing.assert_allclose(factor, np.linalg.cholesky(A), atol=1e-12)
     assert many.regret_bound(1.0) == pytest.approx(one.regret_bound(1.0), rel=1e-10)
 
 
@@ -66,6 +71,37 @@ def test_blocks_of_a_calm_dictionary():
     for model in (one, many):
         assert model.size == 3
         np.testing.assert_allclose(model.predict_many(X), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("threshold", [1e-6, None])
+def test_blocks_report_what_single_steps_report(threshold):
+    """Errors before learning, relative variances and sizes, of every sample and output."""
+    X, y = stream(120, seed=5)
+    targets, noise = np.column_stack([y, X[:, 0] ** 2]), np.random.default_rng(5).uniform(0.5, 2.0, 120)
+    form = Exact() if threshold is None else Dictionary()
+    one, many = (Recursion(Polynomial(1), threshold or 0.0, 0.1, outputs=2, form=form) for _ in range(2))
+    found = many.learn_many((0, 1), X, targets, 1.0 / noise)
+    for t in range(120):
+        one.learn(dict(enumerate(X[t].tolist())), targets[t].tolist(), 1.0 / noise[t])
+        np.testing.assert_allclose(found[0][t], one.errors, atol=1e-10)
+        assert found[1][t] == pytest.approx(one.model.relative_variance, abs=1e-9)
+        assert found[2][t] == one.size
+
+
+def test_rows_are_ordinary_below_the_bound_of_their_variance():
+    """(1 + y²) (1 + (1 + k) / ridge) over the least noise, which is that of the largest weight."""
+    X, _ = stream(5)
+    model, names, weights = Recursion(RBF(1.0), 1e-3, 0.5), (0, 1), np.ones(5)
+    targets = np.zeros((5, 1))
+    for target, weight, is_ordinary in (
+        (1e98, 10.0, True),
+        (1e98, 1e4, False),
+        (1e98, 1e-4, True),
+        (1e101, 1.0, False),
+    ):
+        targets[2], weights[3] = target, weight
+        assert ((1.0 + target**2) * 5.0 * max(weight, 1.0) <= SAFE_VARIANCE) == is_ordinary
+        assert screen(model, names, X, targets, weights)[1] == is_ordinary
 
 
 def test_a_bounded_dictionary_and_several_outputs():

@@ -91,6 +91,15 @@ def test_bins_are_sums_over_the_whole_stream(count: int) -> None:
     assert len(kept.rows_since(0)) == min(count, record.ROWS)
 
 
+def test_idle_is_the_time_since_the_newest_row(shown: live.View) -> None:
+    began = time.perf_counter()
+    shown.observe(1.0, 2.0)
+    first, second = shown.numbers()["idle"], shown.numbers()["idle"]
+    assert 0.0 <= first <= second <= time.perf_counter() - began
+    shown.end()
+    assert shown.numbers()["idle"] == 0.0
+
+
 def test_numbers_that_are_not_finite_are_null_and_count_nowhere(shown: live.View) -> None:
     shown.observe(1.0, 2.0, 0.0, 3.0)
     shown.observe(math.nan, math.inf, -math.inf, math.inf)

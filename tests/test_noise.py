@@ -95,6 +95,25 @@ def test_both_recursions_equal_dense_filters(forgetting: float, forget: str, nam
     assert (left > 8) == (limit is not None)
 
 
+@pytest.mark.core
+def test_a_variance_that_is_not_positive_teaches_nothing_about_the_noise() -> None:
+    """It is rounding error, and so is the gain: neither weights nor covariance of the logarithm move by it."""
+    X, y, _ = stream(30)
+    model = HeteroscedasticKRLS(RBF(0.8), 0.03)
+    for t in range(29):
+        model.learn_one(dict(enumerate(X[t].tolist())), y[t])
+    core = model.recursion.model
+    noise.settle_noise(core)
+    core.noise_covariance[:] *= -1e-3
+    before, size = core.noise_covariance.copy(), model.size
+    weights = core.weights[1].copy()
+    model.learn_one(dict(enumerate(X[28].tolist())), y[29])  # where a point is already
+    noise.settle_noise(core)
+    assert model.size == size and weights.any()
+    np.testing.assert_array_equal(core.weights[1], weights)
+    np.testing.assert_array_equal(core.noise_covariance, before)
+
+
 @pytest.mark.parametrize(("forgetting", "forget"), RULES)
 def test_many_samples_at_once_outgrow_the_arrays(forgetting: float, forget: str) -> None:
     """Nearly every sample joins: the arrays are made larger again and again, and no sample is lost."""

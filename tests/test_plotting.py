@@ -73,6 +73,14 @@ def test_intervals_are_drawn_as_they_are(ax):
     assert "outside: 1 of 2" in lines(ax)
 
 
+def test_one_interval_among_distributions_leaves_one_band(ax):
+    """Which has no other level: that of the distributions is the widest."""
+    plot_intervals([0.0, 0.0], [*gaussians([0.0]), (0.0, 4.0)], confidence_levels=(0.5, 0.9), ax=ax)
+    (drawn,) = map(band, ax.collections)
+    assert drawn[0.0] == pytest.approx((-1.645, 1.645), abs=1e-3) and drawn[1.0] == (0.0, 4.0)
+    assert ax.collections[0].get_label() == "interval"
+
+
 def test_new_axes_are_made():
     ax = plot_intervals([0.0], gaussians([0.0]))
     assert pyplot.fignum_exists(ax.figure.number)
@@ -124,6 +132,7 @@ def test_calibration_shows_intervals_that_are_too_narrow(ax):
     targets = np.random.default_rng(1).normal(size=2000)
     plotting.plot_calibration(targets, gaussians(np.zeros(2000), sd=0.5), ax=ax)
     levels, shares = ax.lines[1].get_data()
+    assert levels == pytest.approx(np.arange(101) / 100.0)  # every percent
     expected = 2.0 * stats.norm.cdf(0.5 * stats.norm.ppf(0.5 + levels / 2)) - 1.0
     assert shares == pytest.approx(expected, abs=0.04) and (shares[20:-5] < levels[20:-5]).all()
     with pytest.raises(ValueError, match="dists has 1 values but y has 2"):
@@ -154,7 +163,8 @@ def test_a_forecast_begins_where_the_past_ends(ax):
 def test_constellations_and_error_rates(ax):
     symbols = np.array([1 + 1j, -1 - 1j] * 10)
     assert plotting.plot_constellation(symbols + 0.1, symbols, "before", ax=ax) is ax
-    assert len(ax.collections[0].get_offsets()) == 20 and ax.get_title() == "before"
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), [[1.1, 1.0], [-0.9, -1.0]] * 10)
+    assert ax.get_title() == "before"
     with pytest.raises(ValueError, match="values has 1 values but symbols has 2"):
         plotting.plot_constellation([1.0], [1.0, 2.0])
     points = [Point("kernel", 8.0, 1000, 100, 150, 2), Point("kernel", 10.0, 1000, 10, 12, 2)]

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference import importances, unpacked
+from reference import coefficient_variances, importances, unpacked
 
 from streamkernel import KRLS, kernels
 from streamkernel.core import whitened
 from streamkernel.core.model import NO_LIMIT
+from streamkernel.core.variances import UNKNOWN, flush
 from streamkernel.kernels import RBF, Matern32
 from streamkernel.learners.recursion import Recursion
 
@@ -113,6 +114,38 @@ def test_the_choice_stays_right_after_removals_by_hand() -> None:
         assert checked > 5
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("forgotten", [(), (0,), (0, 3), range(9)])
+def test_a_choice_knows_all_variances_and_counts_none_as_unknown(forgotten: Any) -> None:
+    """Whatever had lost its digits: it is computed anew, once, also the point whose turn it is."""
+    X, y = stream(60, 2, seed=3)
+    model = Recursion(RBF(0.5), 0.05, 0.1, max_size=8)
+    checked = 0
+    for x, target in zip(X.tolist(), y.tolist(), strict=True):
+        core = model.model
+        if core.tracked == 8:
+            flush(core)
+            lost = [i for i in forgotten if i < 8 and core.coefficient_variances[i] < UNKNOWN]
+            core.coefficient_variances[lost] = UNKNOWN
+            core.unknown += len(lost)
+        model.learn(dict(enumerate(x)), (target,))
+        core = model.model
+        if core.pruned > checked:
+            flush(core)
+            size, checked = core.size, core.pruned
+            factor, covariance = (
+                unpacked(matrix, size, is_symmetric)
+                for matrix, is_symmetric in ((core.factor, False), (core.covariance, True))
+            )
+            covariance = core.pending_scale * (covariance - np.outer(core.pending[:size], core.pending[:size]))
+            variances, inverses = coefficient_variances(factor, covariance)
+            assert core.unknown == np.count_nonzero(~(core.coefficient_variances[:size] < UNKNOWN))
+            known = core.coefficient_variances[:size] < UNKNOWN
+            np.testing.assert_allclose(core.coefficient_variances[:size][known], variances[known], rtol=1e-9)
+            np.testing.assert_allclose(core.inverse_diagonal[:size][known], inverses[known], rtol=1e-9)
+    assert checked > 8
+
+
 @pytest.mark.parametrize("max_size", [1, 2, 8, 16, 17])
 @pytest.mark.parametrize("many", [False, True])
 def test_never_more_points_than_allowed(max_size: int, many: bool) -> None:
@@ -152,7 +185,7 @@ def test_a_full_dictionary_moves_to_where_the_data_are() -> None:
         assert np.sqrt(np.mean(error**2)) < 0.15
 
 
-def test_pruning_a_million_times_over_does_not_lose_the_factor() -> None:
+def test_pruning_thousands_of_times_does_not_lose_the_factor() -> None:
     """Thousands of additions and removals: the factor is still that of the dictionary's kernel matrix."""
     X, y = stream(20_000, 3, seed=7)
     kernel = RBF(0.8)

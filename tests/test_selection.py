@@ -85,6 +85,7 @@ def adversaries() -> dict[str, tuple[Any, Any]]:
 @pytest.mark.parametrize("criterion", ["loo", "evidence"])
 @pytest.mark.parametrize("name", adversaries())
 def test_never_worse_on_its_hold_out(name: str, criterion: str) -> None:
+    """`tune` compares in blocks of rows, the test sample by sample. What comes later judges in `test_choices.py`."""
     X, y = adversaries()[name]
     for given in (KRLS(ridge=0.1), KRLS(kernels.RBF(1.0) + 1.0, 1e-4, 0.01)):
         model = tune(given, X, y, criterion)

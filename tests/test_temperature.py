@@ -9,6 +9,7 @@ import pytest
 import reference
 
 from streamkernel import LSSVMClassifier
+from streamkernel.core.softmaxes import calibrate
 from streamkernel.kernels import RBF
 from streamkernel.learners.lssvm import softmax
 
@@ -42,6 +43,23 @@ def test_the_temperature_is_that_of_dense_solves(classes: int, ridge: float) -> 
         wanted = np.exp(scores) / np.exp(scores).sum()
         assert list(probabilities.values()) == pytest.approx(wanted.tolist(), rel=1e-7)
     assert np.ptp(moved) > 0.1
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("classes", [2, 5])
+def test_many_decisions_are_one_after_the_other(classes: int) -> None:
+    """Also where a score that is not the first is so large that its power alone overflows."""
+    rng = np.random.default_rng(classes)
+    scores, labels = rng.normal(size=(40, classes)), rng.integers(classes, size=40)
+    scores[20:, -1] += 300.0
+    record, slow = np.array([4.0, 1.0]), reference.Temperature()
+    for t in range(40):
+        calibrate(scores[t : t + 1], labels[t : t + 1], 0.1, record)
+        slow.step(scores[t], labels[t])
+        assert record == pytest.approx([slow.value, slow.curvature], rel=1e-8)
+    again = np.array([4.0, 1.0])
+    calibrate(scores, labels, 0.1, again)
+    np.testing.assert_array_equal(again, record)
 
 
 def test_a_step_is_at_most_a_tenth() -> None:

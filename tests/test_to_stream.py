@@ -150,8 +150,9 @@ def test_samples_by_other_names_are_noticed() -> None:
         pipeline[-1].to_stream().predict_one(rows(X)[0])
     model = KRLS(ridge=0.1)
     model.learn_one({"a": 1.0}, 1.0)
-    with pytest.warns(UserWarning, match=r"none of the features \['b'\]: it has learned \['a'\]"):
+    with pytest.warns(UserWarning, match=r"none of the features \['b'\]: it has learned \['a'\]") as caught:
         model.predict_one({"b": 1.0})
+    assert caught[0].filename == __file__  # where the wrong names come from
     with pytest.warns(UserWarning, match=r"none of the features \[0, 1\]"):
         model.predict_many(np.ones((3, 2)))
     model.predict_one({})

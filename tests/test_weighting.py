@@ -103,6 +103,15 @@ def test_the_sum_of_the_classes_of_a_mixture_is_that_of_its_experts() -> None:
         assert found == pytest.approx(wanted, rel=1e-12)
 
 
+def test_a_mixture_of_one_is_its_expert() -> None:
+    mixture, alone = KernelMixtureClassifier([LSSVMClassifier(kernels.RBF(1.0))]), LSSVMClassifier(kernels.RBF(1.0))
+    for x, y in stream(50):
+        assert mixture.predict_proba_one(x) == alone.predict_proba_one(x)
+        mixture.learn_one(x, y > 0.0)
+        alone.learn_one(x, y > 0.0)
+    assert mixture.weights == pytest.approx([1.0])
+
+
 def record(weights: list[float], share: float = 0.0) -> Weighting:
     weighting = Weighting("bma", len(weights), 1.0, share, 2.0, weights)
     weighting.losses = np.arange(1.0, len(weights) + 1.0)

@@ -17,6 +17,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 from typing import Any
 
 from . import timing
@@ -70,19 +71,18 @@ class Map:
             return [f"tests/{path.name}" for path in found if re.search(r"mark\.core", path.read_text())]
         return [*(f"tests/{path.name}" for path in found), "streamkernel"]
 
-    def measure(self) -> None:
+    def measure(self, mode: str) -> None:
         """Measure what has changed, and read everything."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for mode in ("plain", "jit"):
-            for file in self.test_files(mode):
-                kept = self.folder / f"{mode}-{pathlib.Path(file).stem}.json.gz"
-                if kept.exists():
-                    part = json.loads(gzip.decompress(kept.read_bytes()))
-                if not kept.exists() or part["digest"] != self.digest(file):
-                    print(f"measuring {file} ({mode})", flush=True)
-                    part = self.measured(file, mode)
-                    kept.write_bytes(gzip.compress(json.dumps(part).encode()))
-                self.read(mode, part)
+        for file in self.test_files(mode):
+            kept = self.folder / f"{mode}-{pathlib.Path(file).stem}.json.gz"
+            if kept.exists():
+                part = json.loads(gzip.decompress(kept.read_bytes()))
+            if not kept.exists() or part["digest"] != self.digest(file):
+                print(f"{time.strftime('%H:%M:%S')} measuring {file} ({mode})", flush=True)
+                part = self.measured(file, mode)
+                kept.write_bytes(gzip.compress(json.dumps(part).encode()))
+            self.read(mode, part)
 
     def digest(self, file: str) -> str:
         """Of a test file; doctests count as unchanged, as their files are those that are mutated."""
@@ -99,7 +99,7 @@ class Map:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.timing"]
         command += ["--cov=streamkernel", "--cov-report=", "--cov-context=test"]
         command += ["-m", "core and not spark" if mode == "plain" else "not spark", file]
-        environment = os.environ | {"COVERAGE_FILE": str(data), timing.TARGET: str(times)} | plain_or_not(mode)
+        environment = os.environ | {"COVERAGE_FILE": str(data), timing.TARGET: str(times)} | mode_of(mode, self.root)
         subprocess.run(command, cwd=self.root, env=environment, stdout=subprocess.DEVNULL, check=False)
         seconds = json.loads(times.read_text())
         lines: dict[str, dict[str, list[str]]] = {}
@@ -169,14 +169,16 @@ class Map:
             ranked.append((rounds[function], not is_own, seconds[test], test))
             rounds[function] += 1
         chosen, total = [], 0.0
-        for _, _, time, test in sorted(ranked)[:MOST_TESTS]:
-            if chosen and total + time > budget:
+        for _, _, needed, test in sorted(ranked)[:MOST_TESTS]:
+            if chosen and total + needed > budget:
                 continue
             chosen.append(test)
-            total += time
+            total += needed
         return chosen
 
 
-def plain_or_not(mode: str) -> dict[str, str]:
-    """The environment of a mode."""
-    return {"NUMBA_DISABLE_JIT": "1" if mode == "plain" else "0"}
+def mode_of(mode: str, copy: pathlib.Path) -> dict[str, str]:
+    """The environment of a mode: one thread, and one cache of compiled code for measuring and trying."""
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
+    cache = {"NUMBA_CACHE_DIR": str(copy.parent / "numba")}
+    return threads | cache | {"PYTHONPATH": str(copy), "NUMBA_DISABLE_JIT": "1" if mode == "plain" else "0"}

@@ -7,9 +7,10 @@ other strings, annotations, decorators, assertions, what stands for type checker
 from __future__ import annotations
 
 import ast
+import collections
 import difflib
+import hashlib
 import pathlib
-import random
 import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -53,11 +54,13 @@ class Mutant(NamedTuple):
     text: str
     function: str  # the qualified name of the innermost function; empty outside of any
     offset: int  # of the line from that of `def`; −1 in its head
+    place: str  # the line, with the stretch marked
+    twin: int  # how many equal places of the function come before it
 
     @property
     def name(self) -> str:
-        """Stays the same as long as the file does."""
-        return f"{self.path}:{self.line}:{self.start}-{self.end}:{self.text}"
+        """Stays the same as long as the line does: changes elsewhere leave a sample nearly as it is."""
+        return f"{self.path}:{self.function}:{self.place} -> {self.text} ({self.twin})"
 
     def apply(self, source: str) -> str:
         """The mutated source."""
@@ -77,13 +80,18 @@ def mutants(path: pathlib.Path, root: pathlib.Path) -> list[Mutant]:
     for mutant in _Finder(source, path.relative_to(root).as_posix()).all():
         if source[mutant.start : mutant.end] != mutant.text:
             found.setdefault((mutant.start, mutant.end, mutant.text), mutant)
-    return sorted(found.values())
+    names: collections.Counter[str] = collections.Counter()
+    result = []
+    for mutant in sorted(found.values()):
+        result.append(mutant._replace(twin=names[mutant.name]))
+        names[mutant.name] += 1
+    return result
 
 
 def sample(root: pathlib.Path, paths: list[pathlib.Path], count: int, seed: int) -> list[Mutant]:
     """That many mutants of these files, all equally likely, in an order by chance; the same for the same seed."""
     every = [mutant for path in paths for mutant in mutants(path, root)]
-    random.Random(seed).shuffle(every)
+    every.sort(key=lambda mutant: hashlib.sha256(f"{seed}:{mutant.name}".encode()).digest())
     chosen: list[Mutant] = []
     for mutant in every:
         if len(chosen) == count:
@@ -134,7 +142,9 @@ class _Finder:
     def make(self, kind: str, start: int, end: int, text: str) -> Mutant:
         line = self.source.count("\n", 0, start) + 1
         offset = -1 if self.is_head else line - self.first
-        return Mutant(self.path, line, kind, start, end, text, self.function, offset)
+        first, last = self.source.rfind("\n", 0, start) + 1, self.source.find("\n", end)
+        place = f"{self.source[first:start]}«{self.source[start:end]}»{self.source[end:last]}".strip()
+        return Mutant(self.path, line, kind, start, end, text, self.function, offset, place, 0)
 
     def replace(self, kind: str, node: ast.AST, text: str) -> Mutant:
         return self.make(kind, *self.span(node), text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import json
+import math
 import os
 import pathlib
 import resource
@@ -19,10 +20,13 @@ import time
 import traceback
 from typing import IO, Any
 
-from .choosing import plain_or_not
+from .choosing import mode_of
 
 NOTICED, TIMED_OUT, SURVIVED, UNTESTED = "noticed", "timed out", "survived", "untested"
 LARGEST_MEMORY = 12 * 2**30
+WAITING = (
+    4.0  # limits are of processor time, which other processes do not change; the clock may show this many times as much
+)
 # Imported once, before the first fork; the package itself is not among them.
 COMMON = [
     "numpy",
@@ -90,14 +94,10 @@ class Runner:
     """A process of one mode that runs tests in forks of itself."""
 
     def __init__(self, copy: pathlib.Path, mode: str) -> None:
-        environment = os.environ | plain_or_not(mode)
-        environment |= {"PYTHONPATH": str(copy), "NUMBA_CACHE_DIR": str(copy.parent / "numba")}
-        for library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
-            environment[f"{library}_NUM_THREADS"] = "1"
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.mutants.running"],
             cwd=copy,
-            env=environment,
+            env=os.environ | mode_of(mode, copy),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -130,21 +130,22 @@ def serve(orders: IO[str], answers: IO[str]) -> None:
         began = time.monotonic()
         child = os.fork()
         if not child:
-            _run(order["tests"], log)
-        status = _wait(child, order["limit"])
+            _run(order["tests"], log, order["limit"])
+        status = _wait(child, WAITING * order["limit"])
         output = log.read_text(errors="replace")[-3000:]
         print(json.dumps({"status": status, "output": output, "seconds": time.monotonic() - began}), file=answers)
         answers.flush()
     log.unlink(missing_ok=True)
 
 
-def _run(tests: list[str], log: pathlib.Path) -> None:
-    """In the fork: run the tests and leave with pytest's exit code."""
+def _run(tests: list[str], log: pathlib.Path, limit: float) -> None:
+    """In the fork: run the tests and leave with pytest's exit code, or be ended after `limit` seconds of work."""
     code = 3
     try:
         os.setsid()
         with contextlib.suppress(ValueError):
             resource.setrlimit(resource.RLIMIT_AS, (LARGEST_MEMORY, LARGEST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
         file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for stream in (1, 2):
             os.dup2(file, stream)
@@ -168,7 +169,8 @@ def _wait(child: int, limit: float) -> int | None:
         if done:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
-            return os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(status)
+            return None if code in (-signal.SIGXCPU, -signal.SIGKILL) else code
         time.sleep(0.02)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
