@@ -316,7 +316,8 @@ def random_positive_definite(rng: Any, size: int, scale: float = 1.0) -> Any:
 class PrunedFilters:
     """Dense filters over one dictionary of bounded size, from which the first one decides who leaves.
 
-    `K` holds the similarities of all samples; a setting is (ridge, forgetting, walk).
+    A sample whose residual may be rounding error takes the place of the point with the largest weight in its
+    combination, or does not join. `K` holds the similarities of all samples; a setting is (ridge, forgetting, walk).
     """
 
     def __init__(self, K: Any, threshold: float, limit: int, settings: list[tuple[float, float, bool]]) -> None:
@@ -324,6 +325,7 @@ class PrunedFilters:
         self.filters = [Filter(*setting) for setting in settings]
         self.indices: list[int] = []
         self.removed: list[int] = []  # samples in the order in which they left
+        self.exchanged: list[int] = []  # those of them whose place was taken
         self.L = np.zeros((0, 0))
 
     def step(self, t: int, y: float, noise: float = 1.0) -> None:
@@ -331,22 +333,50 @@ class PrunedFilters:
         c = self.K[self.indices, t]
         z = linalg.solve_triangular(self.L, c, lower=True) if len(c) else c
         residual = max(self.K[t, t] - z @ z, 0.0)
-        if residual > self.threshold:
+        joins, gone = (
+            residual > max(self.threshold, (self.K[self.indices, self.indices].sum() + self.K[t, t]) * 1e-14),
+            -1,
+        )
+        if joins and len(c):
+            shares = np.abs(linalg.solve_triangular(self.L.T, z)) * np.sqrt(self.K[self.indices, self.indices])
+            own = math.sqrt(self.K[t, t])
+            if residual <= 2.0**-52 * (own + shares.sum()) ** 2:
+                joins = shares.max() > 2.0 * own
+                gone = int(np.argmax(shares)) if joins else -1
+        if joins:
             m = len(self.L)
             self.L = np.block([[self.L, np.zeros((m, 1))], [z[None], np.array([[math.sqrt(residual)]])]])
             z = np.append(z, math.sqrt(residual))
             self.indices.append(t)
         for each in self.filters:
             each.step(z, y, noise)
-        if len(self.indices) > self.limit:
+        if gone >= 0:
+            self.exchanged.append(self.indices[gone])
+        elif len(self.indices) > self.limit:
             leader = self.filters[0]
             gone = int(np.argmin(importances(self.L, leader.P, leader.mean[None])))
+        if gone >= 0:
             keep = [i for i in range(len(self.indices)) if i != gone]
             posteriors = [marginalize(self.L, each.mean, each.P, keep) for each in self.filters]
             self.L = posteriors[0][0]
             for each, (_, mean, P) in zip(self.filters, posteriors, strict=True):
                 each.mean, each.P = mean, P
             self.removed.append(self.indices.pop(gone))
+
+
+class FunctionFilter:
+    """The posterior of a function's values at all samples of a stream, without a dictionary; `"prior"` forgetting."""
+
+    def __init__(self, K: Any, ridge: float, forgetting: float) -> None:
+        self.prior, self.forgetting = K / ridge, forgetting
+        self.mean, self.covariance = np.zeros(len(K)), self.prior.copy()
+
+    def step(self, t: int, y: float) -> None:
+        """Take in the target of sample t, then let time pass."""
+        gain = self.covariance[t] / (1.0 + self.covariance[t, t])
+        self.mean = math.sqrt(self.forgetting) * (self.mean + gain * (y - self.mean[t]))
+        known = self.covariance - np.outer(gain, self.covariance[t])
+        self.covariance = self.forgetting * known + (1.0 - self.forgetting) * self.prior
 
 
 def mixture_weights(

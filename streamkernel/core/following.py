@@ -10,7 +10,7 @@ from __future__ import annotations
 from .jit import inline, jit
 from .model import Model
 from .pruning import marginalize
-from .stream import FULL, JOINED, NO_ROOM, learn_projected, predict_means, present
+from .stream import FULL, JOINED, NO_ROOM, is_full, learn_projected, predict_means, present
 from .triangular import dot, padded
 from .types import Indices, Matrix, Table, Tables
 from .variances import catch_up
@@ -155,7 +155,7 @@ def learn_bank(
                         means[at, output] = model.means[output]
             if leader.tracked:
                 catch_up(leader)
-            if status == JOINED and leader.size > leader.max_size:
+            if status == JOINED and is_full(leader):
                 status = FULL
             statuses[g] = status
             attention |= status < 0 or status == FULL

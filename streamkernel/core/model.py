@@ -82,6 +82,8 @@ class Model(Views):
     """y − w'z before the sample was learned."""
     relative_variance: float
     """u of the sample before it was learned: the function's variance over the noise's."""
+    leaving: int
+    """Whose place the sample that joined takes, counted from 1: this point is to leave. 0 for nobody's."""
 
     # Settings.
     threshold: float
@@ -123,7 +125,7 @@ class Model(Views):
     seen: int
     """How many samples were learned."""
     refused: int
-    """How many of them were novel, but not for sure: they were not admitted."""
+    """How many of them were novel, but not for sure, and took nobody's place: they were not admitted."""
     pruned: int
     """How many points have left."""
     since_joined: int

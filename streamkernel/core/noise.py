@@ -30,6 +30,7 @@ from .stream import (
     NO_ROOM,
     account,
     function_variance,
+    is_full,
     is_learnable,
     learn_each,
     predict_errors,
@@ -95,7 +96,7 @@ def step(model: Model) -> int:
     _learn_noise(model, square, joined)
     account(model, squares, noise)
     if joined:
-        return FULL if model.size > model.max_size else JOINED
+        return FULL if is_full(model) else JOINED
     return LEARNED
 
 
@@ -143,7 +144,7 @@ def learn_one(table: Table) -> int:
 
 @jit
 def shrink(table: Table) -> int:
-    """Drop the point that matters least to the mean, from both recursions; return its place."""
+    """Drop a point, by its place or its part in the mean, from both recursions; return its place."""
     model = Model(table)
     settle_noise(model)
     return prune(model)

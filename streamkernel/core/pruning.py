@@ -1,5 +1,6 @@
-"""Which point leaves a full dictionary, and how the posterior goes on without it.
+"""Which point leaves a dictionary, and how the posterior goes on without it.
 
+A point leaves for the one that takes its place (`whitened.finds_place`), or because the dictionary is full.
 The point whose loss changes the posterior least has the smallest α̃ⱼ² / var(α̃ⱼ) (Csató & Opper 2002). A point that was
 only just admitted has a large but uncertain coefficient; its variance says so. The variances are kept by `variances`.
 """
@@ -13,6 +14,7 @@ from .symmetric import sweep
 from .triangular import inverse_column, solve_transposed
 from .types import Table, Vector
 from .variances import UNKNOWN, catch_up, evaluate_unknown, flush, leave
+from .whitened import settle
 
 # Points whose variances are computed after a step in a dictionary that is nearly full.
 AT_ONCE = 4
@@ -76,16 +78,22 @@ def marginalize(model: Model, index: int, cosines: Vector, sines: Vector) -> Non
     for output in range(model.weights.shape[0]):
         rotate(model.weights[output], size, index, cosines, sines)
     model.size = size - 1
+    model.leaving = 0
     model.tracked = 0  # `prune` alone knows what becomes of the variances
     model.pruned += 1
 
 
 @jit
 def prune(model: Model) -> int:
-    """Drop the least important point; return its place.
+    """Drop the point whose place was taken, or else the least important one; return its place.
 
     Requires: room for blocks; where noise depends on the input, nothing is pending in its covariance.
     """
+    if model.leaving:
+        index = model.leaving - 1
+        settle(model)
+        remove(model, index)
+        return index
     size = model.size
     if model.tracked:
         catch_up(model)

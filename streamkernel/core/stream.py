@@ -197,6 +197,12 @@ def learn_projected(model: Model, residual: float) -> int:
 
 
 @inline
+def is_full(model: Model) -> bool:
+    """Whether a point has to leave after a sample has joined: one too many, or the one whose place was taken."""
+    return model.leaving > 0 or model.size > model.max_size
+
+
+@inline
 def step(model: Model) -> int:
     """Learn the sample in `inputs`; the contract of `learn_one`."""
     if model.size + 2 > model.points.shape[1]:
@@ -204,7 +210,7 @@ def step(model: Model) -> int:
     status = present(model, model.x)
     if status >= 0:
         status = learn_projected(model, project(model))
-    return FULL if status == JOINED and model.size > model.max_size else status
+    return FULL if status == JOINED and is_full(model) else status
 
 
 @jit
@@ -230,7 +236,7 @@ def tended(model: Model, status: int) -> int:
 
 @jit
 def shrink(table: Table) -> int:
-    """Drop the least important point; return its place."""
+    """Drop the point whose place was taken, or else the least important one; return its place."""
     return prune(Model(table))
 
 
@@ -268,7 +274,7 @@ def learn_each(
             batch.relative_variances[start] = model.relative_variance
             for output in range(len(model.errors)):
                 batch.means[start, output] = model.means[output]
-            batch.sizes[start] = min(model.size, model.max_size)
+            batch.sizes[start] = model.size - (status == FULL)
             start += 1
             going = status != FULL and not is_calm(model, count - start)
     return start, status if status < 0 or status >= FULL else LEARNED

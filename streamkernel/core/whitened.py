@@ -32,6 +32,10 @@ EPSILON = 2.0**-52
 # A residual below trace(K) over this is rounding error: such a sample is learned, not admitted. It keeps the factor's
 # pivots, and so about the condition number of K, within this ratio.
 PIVOT_LIMIT = 1e14
+# Of |aᵢ|√(kᵢᵢ/k(x, x)), a the combination of points nearest to a sample x whose residual may be rounding error: beyond
+# it x takes the place of the point with the largest. That multiplies the determinant of K, normalized to a unit
+# diagonal, by the square of this at least, so it cannot go on; below, exchanges would add little.
+EXCHANGE = 2.0
 # With ridge 0, P/λ grows without limit in directions that no sample excites; inflation pauses at this variance.
 VARIANCE_LIMIT = 1e12
 # Of a sample's relative noise, over its self-similarity: below it, `smallest_noise` is looked at. CERTAIN rounding
@@ -121,18 +125,29 @@ def is_novel(model: Model, residual: float, self_similarity: float) -> bool:
 
 
 @inline
-def is_certain(model: Model, residual: float) -> bool:
-    """Whether the residual is more than the rounding error of the similarities that it was computed from.
+def finds_place(model: Model, residual: float) -> bool:
+    """Whether a novel sample joins: its residual is more than rounding error, or it takes the place of a point.
 
-    With a = L⁻ᵀz it is (a, −1)'K(a, −1), and every similarity k(x, x') is known to ε√(k(x, x) k(x', x')).
+    With a = L⁻ᵀz the residual is (a, −1)'K(a, −1), and every similarity k(x, x') is known to ε√(k(x, x) k(x', x')).
+    Where near duplicates of one another have made K ill conditioned, a is large for all that is far from them, and the
+    residual never certain. In the place of point i the sample multiplies det K by aᵢ² + δ(K⁻¹)ᵢᵢ.
     Requires: `project` has run for this sample.
+    Ensures: `leaving` says whose place it takes.
     """
     size, work, similarities = model.size, model.cosines, model.similarities
     solve_transposed(model.factor, model.reciprocals, size, model.projection, work)
     total = math.sqrt(model.column[size])
+    largest = EXCHANGE * total
     for i in range(size):
         total += abs(work[i]) * math.sqrt(similarities[i])
-    return residual > EPSILON * total * total
+    model.leaving = 0
+    if residual > EPSILON * total * total:
+        return True
+    for i in range(size):
+        share = abs(work[i]) * math.sqrt(similarities[i])
+        if share > largest:
+            largest, model.leaving = share, i + 1
+    return model.leaving > 0
 
 
 @part
@@ -155,7 +170,8 @@ def learn(model: Model, residual: float, noise: float) -> tuple[bool, float]:
 
     Requires: `project` has run for this sample; `errors` are y_k − w_k'z, finite; `noise` is at least `smallest_noise`;
     room for one more point.
-    Ensures: `weights` minimize the regularized squared error of every target so far.
+    Ensures: `weights` minimize the regularized squared error of every target so far; where the sample has joined in the
+    place of a point, that is still there and `leaving` names it.
     """
     size, projection, gain, pending = model.size, model.projection, model.gain, model.pending
     if not model.caught_up:
@@ -163,7 +179,7 @@ def learn(model: Model, residual: float, noise: float) -> tuple[bool, float]:
     sweep(model.covariance, size, pending, model.pending_scale, model.pending_diagonal, projection, gain)
     unlearned = max(dot(projection, gain, size), 0.0)
     spread = noise + unlearned
-    novel = is_novel(model, residual, model.column[size]) and is_certain(model, residual)
+    novel = is_novel(model, residual, model.column[size]) and finds_place(model, residual)
     if not novel and residual > model.threshold:
         model.refused += 1
     if novel:

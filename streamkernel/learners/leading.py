@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core import following
+from ..core import following, stream
+from ..core.jit import plain
 from ..core.model import NO_LIMIT
 from ..kernels import Feature
 from .forms import Dictionary
@@ -42,9 +43,9 @@ def learn_together(
     if not leader.knows(x):
         _adopt_together(leader, followers, leader.merged(x))
     size, capacity, limit = leader.size, leader.capacity, leader.model.max_size
-    leader.model.max_size = NO_LIMIT  # nobody leaves before all have learned
+    leader.model.max_size = NO_LIMIT  # nobody leaves before all have learned, nor is looked for
     try:
-        leader.learn(x, (target,), weight)
+        leader.learn(x, (target,), weight, all_stay=True)
     finally:
         leader.model.max_size = limit
     for follower in followers:
@@ -55,12 +56,12 @@ def learn_together(
         status = following.learn_following(model.table, leader.model.table)
         if status < 0:
             follower.refuse(x, (target,), weight, status)
-    if leader.size > max(size, limit):
+    if leader.size > size and plain(stream.is_full)(leader.model):
         shrink_together(leader, followers)
 
 
 def shrink_together(leader: Recursion, followers: Sequence[Recursion]) -> None:
-    """Drop the point of the dictionary that matters least to the leader."""
+    """Drop the point whose place was taken, or else the one that matters least to the leader."""
     index = leader.shrink()
     for follower in followers:
         following.remove_following(follower.model.table, leader.model.table, index)

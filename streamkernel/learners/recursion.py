@@ -215,8 +215,13 @@ class Recursion:
 
     # One sample ------------------------------------------------------------------------------------------------------
 
-    def learn(self, x: Mapping[Feature, Any], targets: Sequence[float], weight: float = 1.0) -> None:
-        """Learn one sample with one target per output; afterwards `errors` are those made before learning."""
+    def learn(
+        self, x: Mapping[Feature, Any], targets: Sequence[float], weight: float = 1.0, all_stay: bool = False
+    ) -> None:
+        """Learn one sample with one target per output; afterwards `errors` are those made before learning.
+
+        Where all stay, a point that has to leave is still there, and the next call is the caller's `shrink`.
+        """
         if not self._intake.load(x, targets, weight):
             self._learn_new(x, targets, weight)
             return
@@ -232,7 +237,8 @@ class Recursion:
         if status < 0:
             self.refuse(x, targets, weight, status)
         if status == stream.FULL:
-            self.shrink()
+            if not all_stay:
+                self.shrink()
         elif status == stream.CROWDED:
             self.prepare_blocks()
             pruning.tend(self._table)

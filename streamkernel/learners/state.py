@@ -22,7 +22,7 @@ from ..core.triangular import PANEL
 from .forms import Dictionary, Exact, Form, InputNoise
 from .storage import STATE_VECTORS, TARGET_VECTORS, TRACKED_VECTORS, used_length
 
-REPORTS = ("relative_variance",)  # of the last call, no state
+REPORTS = ("relative_variance", "leaving")  # of the last call, no state
 MOST_POINTS = 2**31
 KEPT_SECTIONS = 256
 _FIELDS = " ".join(Model.number_fields)
