@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from reference import JIT
-from river import checks, evaluate, metrics
+from river import checks, conf, evaluate, metrics
 from river import datasets as river_datasets
 
 from streamkernel import KRLS as Learner
 from streamkernel import AdaptiveConformal, AutoKernelForecaster, KernelForecaster, datasets, kernels
+from streamkernel.cli import plots
 from streamkernel.forecasting import autoregression, report
 from streamkernel.forecasting.autoregression import Autoregressions, Model, difference, lag_priors
 from streamkernel.forecasting.calibration import Calibration
@@ -511,6 +512,35 @@ def test_an_empty_line_is_a_gap() -> None:
         report.forecast_series(report.Past([], [], []))
     gaps = report.past_of([{"y": cell} for cell in ("NaN", "NA", " null", None, math.nan, "1")], "y", [])
     assert [math.isnan(value) for value in gaps.values] == [True] * 5 + [False]
+
+
+@pytest.mark.parametrize("seasons", [(), (3,)])
+def test_a_backtest_is_compared_with_the_last_value_or_the_last_season(seasons: Any) -> None:
+    values = [1.0, 5.0, 2.0, math.nan, 4.0, 3.0, 7.0, 1.0]
+    bands = [conf.interval.Interval(2.5, 6.0)] * 3
+    found = report._backtest(values, {5: ([3.5, 6.0, 2.0], bands)}, seasons)
+    naive = [5.0, 2.0, 4.0] if seasons else [4.0, 4.0, 4.0]  # over the gap
+    assert found is not None and found.origins == [5]
+    assert found.rmse == pytest.approx(math.sqrt((0.5**2 + 1.0 + 1.0) / 3.0))
+    assert found.naive_rmse == pytest.approx(math.sqrt(np.mean((np.array(naive) - values[5:]) ** 2)))
+    assert found.coverage == pytest.approx(1.0 / 3.0)
+    assert report._backtest(values, {}, seasons) is None
+
+
+def test_a_drawing_has_the_past_the_backtests_and_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    past = report.Past(seasonal(48, 4).tolist(), [{}] * 48, [])
+    outcome = report.forecast_series(past, horizon=3, backtests=2)
+    figures: list[Any] = []
+    monkeypatch.setattr(plots, "_save_figure", lambda figure, path: figures.append(figure) or path)
+    assert plots.plot_forecasts({"north": (past, outcome), "south": (past, outcome)}, "f.png") == "f.png"
+    assert [ax.get_title() for ax in figures[0].axes] == ["north", "south"]
+    for ax in figures[0].axes:
+        observed, *backtests, forecast = ax.lines
+        assert observed.get_ydata().tolist() == past.values
+        assert [line.get_ydata().tolist() for line in backtests] == [list(f) for f in outcome.backtest.forecasts]
+        assert forecast.get_xdata().tolist() == [48, 49, 50]
+        assert forecast.get_ydata().tolist() == [step["mean"] for step in outcome.steps]
+        assert len(ax.collections) == 1 and ax.get_legend() is not None
 
 
 @pytest.mark.parametrize("cell", ["2024-01-{}", "2024-01-{}T06:00:00"])

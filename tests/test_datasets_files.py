@@ -496,6 +496,7 @@ def test_santa_fe():
     laser = datasets.SantaFeLaser(part="all")
     series = laser.series()
     assert len(series) == 10093 and series[:3].tolist() == [86, 141, 95]
+    assert [len(datasets.SantaFeLaser(part=part).series()) for part in ("A", "A.cont")] == [1000, 9093]
     X, y = datasets.SantaFeLaser().arrays()
     assert X.shape == (1000, 40) and np.array_equal(y, series[:1000])
     assert not X[0].any() and X[1, 0] == 86 and not X[1, 1:].any()  # zeros before the start
@@ -546,3 +547,17 @@ def test_raetsch_archive(server, places, monkeypatch):
         datasets.Raetsch("banana").arrays()
     with pytest.raises(datasets.DatasetError, match="see Ripley"):
         datasets.Raetsch("synthetic").arrays()
+
+
+@pytest.mark.parametrize(("split", "row"), [("train_idx", -1), ("test_idx", -1), ("train_idx", 270), ("test_idx", 270)])
+def test_raetsch_splits_name_rows_that_are_there(split, row, tmp_path):
+    order = np.array([np.arange(270)] * 2)
+    content = {"X": np.zeros((270, 13)), "y": np.where(np.arange(270) % 2, 1, -1)}
+    content |= {"train_idx": order[:, :170], "test_idx": order[:, 170:]}
+    (tmp_path / "raetsch").mkdir()
+    np.savez(tmp_path / "raetsch" / "heart.npz", **content)
+    assert len(datasets.Raetsch("heart", folder=tmp_path).splits()) == 2
+    content[split][1, 3] = row
+    np.savez(tmp_path / "raetsch" / "heart.npz", **content)
+    with pytest.raises(datasets.DatasetError, match=f"{split} names rows it does not have"):
+        datasets.Raetsch("heart", folder=tmp_path).splits()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from river import metrics
 
 from streamkernel import (
     KAAR,
@@ -22,6 +23,7 @@ from streamkernel import (
     kernels,
 )
 from streamkernel.checkpoint import CheckpointError
+from streamkernel.distributed.candidates import Contest
 from streamkernel.distributed.keyed import KeyedModel, Models, Outcome, in_order
 from streamkernel.learners.base import gaussian, standard_deviation
 
@@ -210,3 +212,11 @@ def test_a_model_that_learns_its_kernel_keeps_its_own_limit():
     assert other.model.size <= 10 and other.model.relevance == keyed.model.relevance
     with pytest.raises(TypeError, match="max_size=5 needs a model"):
         Models(model, ["a"], max_size=5)
+
+
+def test_a_contest_refuses_a_metric_of_another_task() -> None:
+    models = {"a": MODEL.clone(), "b": LSSVMClassifier()}
+    with pytest.raises(ValueError, match=r"metric MAE.* does not go with candidate 'b'"):
+        Contest(models, metrics.MAE())
+    with pytest.raises(ValueError, match=r"metric Accuracy.* does not go with candidate 'a'"):
+        Contest(models, metrics.Accuracy())

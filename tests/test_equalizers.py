@@ -244,6 +244,18 @@ def test_soft_outputs_are_calibrated(kind: str) -> None:
     assert rate(decisions, symbols, 1, start=600) < 0.2
 
 
+@pytest.mark.parametrize("alphabet", [(-1.0, 1.0), (-1.0, 0.0, 1.0), (-3.0, -1.0, 1.0, 3.0)])
+def test_ratios_of_bits_are_those_of_the_symbols_that_have_them(alphabet: tuple[float, ...]) -> None:
+    """Symbol k has the bits of the number k, also where their number is no power of two."""
+    equalizer, size = KernelEqualizer(alphabet=alphabet), len(alphabet)
+    shares = np.random.default_rng(size).dirichlet(np.ones(size), 5)
+    found = equalizer._ratios(shares)
+    for b in range(found.shape[1]):
+        ones = [k for k in range(size) if k >> (found.shape[1] - 1 - b) & 1]
+        wanted = np.log(1.0 - shares[:, ones].sum(axis=1)) - np.log(shares[:, ones].sum(axis=1))
+        np.testing.assert_allclose(found[:, b], wanted, rtol=1e-9)
+
+
 @jitted
 def test_a_temperature_makes_probabilities_right() -> None:
     """Least squares says little of how sure it is: two symbols were four times as often wrong as they said."""

@@ -10,8 +10,8 @@ import reference
 
 from streamkernel import KAAR, KRLS, HeteroscedasticKRLS
 from streamkernel.core import whitened
-from streamkernel.kernels import RBF, AnovaSpline, Custom, Kernel, Polynomial
-from streamkernel.learners.bank import Bank
+from streamkernel.kernels import RBF, AnovaSpline, Custom, Kernel, Linear, Polynomial
+from streamkernel.learners.bank import Bank, is_usual
 
 # The self-similarity of the second differs from sample to sample.
 KERNELS: dict[str, Kernel] = {"stationary": RBF(0.8) + 0.5, "not stationary": Polynomial(3, scale=0.3) + RBF(0.8)}
@@ -130,6 +130,19 @@ def test_rows_are_for_plain_experts_that_have_learned_the_same_features(others: 
     assert bank.names() == ((0, 1) if is_for_rows else None)
     bank.experts[0].learn_one({0: 0.1, 2: 0.2}, 1.0)
     assert bank.names() == ((0, 1, 2) if not others else None)
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0, 20.0])
+def test_a_sample_is_usual_below_the_similarity_where_its_noise_is_lost(weight: float) -> None:
+    """k(x, x) < 1 / (0.01 w) − 1: above, learning may fail, and what is to be undone is copied before."""
+    model = KRLS(Linear(), 1e-3, 0.1)
+    model.learn_one({0: 1.0}, 1.0)
+    limit = 100.0 / weight - 1.0
+    for square, is_below in ((0.99 * limit, True), (1.01 * limit, False)):
+        x = {0: square**0.5}
+        model.predict_one(x)
+        assert is_usual([model.recursion], x, 1.0, weight) == is_below
+    assert not is_usual([model.recursion], {1: 1.0}, 1.0, weight)  # a new feature
 
 
 # A bank that becomes choosier -----------------------------------------------------------------------------------------

@@ -61,6 +61,15 @@ def test_the_sliding_window():
         np.testing.assert_allclose(model.predict_many(X[:4]), expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("limit", [1, 2])
+def test_the_smallest_dictionaries_go_on_after_a_checkpoint(limit):
+    X, y = stream(20, seed=6)
+    model = learn(KRLS(RBF(0.5), 1e-3, 0.1, max_size=limit), X[:10], y[:10])
+    restored = learn(KRLS.from_bytes(model.to_bytes()), X[10:], y[10:])
+    assert restored.to_bytes() == learn(model, X[10:], y[10:]).to_bytes()
+    assert restored.size == limit
+
+
 def test_blocks_of_a_calm_dictionary():
     X, y = stream(70, seed=2)
     one = learn(KRLS(Polynomial(1), 1e-6, 0.1), X, y)

@@ -277,6 +277,7 @@ def test_ten_pages_get_every_row(shown: live.View) -> None:
 
 def test_more_pages_than_are_served(shown: live.View) -> None:
     pages = [urllib.request.urlopen(shown.url + "events", timeout=10) for _ in range(server.MOST_PAGES)]
+    assert {page.headers["Content-Type"] for page in pages} == {"text/event-stream"}
     assert ask(shown, "/events")[0] == 503
     for page in pages:
         page.close()
@@ -335,6 +336,19 @@ def test_the_saved_page_holds_the_state(tmp_path: Any) -> None:
     text = path.read_text()
     embedded = text.split('id="state">')[1].split("</script>")[0]
     assert json.loads(embedded)["title"] == "</script><b>" and json.loads(embedded)["numbers"]["rows"] == 50
+
+
+def test_the_saved_page_has_the_weights_of_now(tmp_path: Any) -> None:
+    model = KernelMixture()
+    with live.watch(model, drifting(60)) as watched:
+        list(watched)
+        first = facts.weights(model)
+        for x, y in drifting(60):
+            model.learn_one(x, -5.0 * y)  # which the page has not seen
+        watched.save(tmp_path / "page.html")
+    embedded = json.loads((tmp_path / "page.html").read_text().split('id="state">')[1].split("</script>")[0])
+    now = facts.weights(model)
+    assert dict(embedded["weights"]) == pytest.approx(now, rel=1e-3) and now != pytest.approx(first, rel=1e-2)
 
 
 def test_memory_is_bounded() -> None:

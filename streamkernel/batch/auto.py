@@ -94,7 +94,7 @@ class AutoKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if not y:
             samples = validate_data(self, X, **given)
             return samples.tolist(), range(samples.shape[1])
-        samples, targets = validate_data(self, X, *y, y_numeric=True, **given)
+        samples, targets = validate_data(self, X, *y, **given)
         return samples.tolist(), range(samples.shape[1]), np.asarray(targets, dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
