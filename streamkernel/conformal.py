@@ -101,7 +101,7 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         self._miss_rate += self.rate * ((1.0 - self.confidence_level) - missed)
         self._scores.append(score)
 
-    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+    def learn_many(self, X: Any, y: Any, w: Any = None, **arguments: Any) -> None:
         """Learn samples in order, as `learn_one` would one after the other; none where one of them is bad.
 
         Parameters
@@ -112,6 +112,8 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
             The targets.
         w
             Weights, one for each sample, where the regressor takes them.
+        arguments
+            Passed to the regressor with every sample.
 
         """
         names, rows, _ = reading.frame(X)
@@ -119,15 +121,15 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         given = [{}] * len(rows) if w is None else [{"w": weight} for weight in reading.column("w", w, len(rows))]
         before = copy.deepcopy((self.regressor, self._scores, self._miss_rate))
         try:
-            for row, target, arguments in zip(rows, targets.tolist(), given, strict=True):
-                self.learn_one(reading.sample(names, row), target, **arguments)
+            for row, target, weight in zip(rows, targets.tolist(), given, strict=True):
+                self.learn_one(reading.sample(names, row), target, **weight, **arguments)
         except Exception:
             self.regressor, self._scores, self._miss_rate = before
             raise
 
-    def predict_many(self, X: Any) -> Any:
+    def predict_many(self, X: Any, **arguments: Any) -> Any:
         """What the regressor predicts of many samples: a series for a data frame, an array for an array."""
-        return reading.predictions(self.regressor, X)
+        return reading.predictions(self.regressor, X, **arguments)
 
     def predict_one(self, x: Mapping[Feature, Any], with_interval: bool = False, **arguments: Any) -> Any:
         """Predict the target of `x`.
