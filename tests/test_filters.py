@@ -42,21 +42,19 @@ def stream(n: int = 120, seed: int = 0) -> tuple[Any, Any]:
     return X, np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
 
 
-@pytest.mark.parametrize(
-    ("kind", "defaults"),
-    [
+def test_defaults_stay_as_they_are() -> None:
+    """Checkpoints and papers are compared with them."""
+    normalized = {"coherence": 0.9, "step": 0.1, "regularization": 0.01, "max_size": 1000}
+    for kind, defaults in (
         (KLMS, {"step": 0.2, "max_size": 1000}),
         (QKLMS, {"step": 0.2, "quantization": 0.1, "max_size": 1000}),
         (NORMA, {"step": 0.2, "ridge": 0.01, "max_size": 500}),
-        (KNLMS, {"coherence": 0.9, "step": 0.1, "regularization": 0.01, "max_size": 1000}),
-        (KAPA, {"coherence": 0.9, "step": 0.1, "order": 10, "regularization": 0.01, "max_size": 1000}),
+        (KNLMS, normalized),
+        (KAPA, normalized | {"order": 10}),
         (ExKRLS, {"state": 0.999, "forgetting": 1.0, "ridge": 0.01, "drift": 0.001, "max_size": 200}),
         (FixedBudgetKRLS, {"ridge": 0.01, "step": 0.0, "max_size": 100}),
-    ],
-)
-def test_defaults_stay_as_they_are(kind: Any, defaults: dict[str, Any]) -> None:
-    """Checkpoints and papers are compared with them."""
-    assert kind()._get_params() == {"kernel": None} | defaults
+    ):
+        assert kind()._get_params() == {"kernel": None} | defaults
 
 
 # Plain versions of the papers' recursions: predictions before each sample ---------------------------------------------

@@ -1,7 +1,7 @@
 """A plugin of pytest that writes down which tests passed, in how many seconds of work: `-p tests.mutants.timing`.
 
-Of a test with many parameters a few are run, from the first to the last: the others run nearly the same lines. A test
-that works for long is ended and left out: none of its kind would be chosen.
+Of a test with many parameters as many are run as a few seconds allow: the others run nearly the same lines. A test that
+works for long is ended and left out: it would not be chosen.
 """
 
 from __future__ import annotations
@@ -15,24 +15,17 @@ from collections.abc import Generator
 
 import pytest
 
-MOST_PARAMETERS = 2
-LONGEST = 8.0  # seconds of work
+ENOUGH, LONGEST = 2.0, 8.0  # seconds of work: of all parameters, and of one test
 TARGET = "MUTANTS_TIMING"  # the environment variable that says where to
 _seconds: dict[str, float] = {}
+_spent: dict[str, float] = collections.defaultdict(float)
 _unfit: set[str] = set()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep a few of each function."""
-    groups: dict[str, list[pytest.Item]] = collections.defaultdict(list)
-    for item in items:
-        groups[item.nodeid.split("[")[0]].append(item)
-    kept: list[pytest.Item] = []
-    for group in groups.values():
-        step = max(1.0, (len(group) - 1) / (MOST_PARAMETERS - 1))
-        kept += [group[round(i * step)] for i in range(min(len(group), MOST_PARAMETERS))]
-    places = {id(item) for item in kept}
-    items[:] = [item for item in items if id(item) in places]
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out further parameters of a function that has worked for long enough."""
+    if _spent[item.nodeid.split("[")[0]] > ENOUGH:
+        pytest.skip("enough of its kind")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -46,6 +39,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
     _seconds[item.nodeid] = sum(os.times()[:4]) - before
+    _spent[item.nodeid.split("[")[0]] += _seconds[item.nodeid]
     return result
 
 

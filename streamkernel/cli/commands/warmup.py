@@ -148,8 +148,7 @@ def _automatic_forecaster() -> None:
 
     model = AutoKernelForecaster()
     for t in range(SAMPLES):
-        model.learn_one(math.sin(t) + 0.1 * t)
-    model.forecast(3, with_interval=True)
+        model.learn_one(math.sin(t) + 0.1 * t)  # with forecasts on trial, from which it learns
 
 
 def _mixtures() -> None:
