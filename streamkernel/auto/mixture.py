@@ -11,6 +11,7 @@ from ..core.types import Matrix, Vector
 from ..ensembles.weighting import OUTLIER_SQUARE, SMALLEST_VARIANCE, Weighting
 from ..learners.bank import Bank
 from ..learners.recursion import Recursion
+from .asked import Guess
 from .targets import Numbers
 from .tuning import Tuning, scaling_of
 
@@ -60,14 +61,19 @@ class Mixture:
             seen = self._seen = key, scaled, means, np.maximum(variances, SMALLEST_VARIANCE)
         return seen[1:]
 
-    def predict(self, row: Vector) -> tuple[float, float]:
+    def _scaled_row(self, row: Vector) -> Vector:
+        seen = self._seen
+        return seen[1] if seen is not None and seen[0] == row.tobytes() else self.tuning.scaling.transform(row)
+
+    def predict(self, row: Vector) -> Guess:
         """Mean and variance of the target, in its own units."""
         _, means, variances = self._moments(row)
         weights, tuning = self.weighting.weights, self.tuning
         mean = float(weights @ means)
         variance = float(weights @ (variances + (means - mean) ** 2))
         center, unit = tuning.targets.center, tuning.targets.unit
-        return center + unit * mean, max(unit**2 * variance, SMALLEST_VARIANCE)
+        guessed = center + unit * mean, max(unit**2 * variance, SMALLEST_VARIANCE)
+        return Guess(*guessed, center=center, unit=unit, means=means)
 
     def predict_rows(self, rows: Matrix) -> Vector:
         """The means that `predict` gives for every row."""
@@ -78,7 +84,7 @@ class Mixture:
 
     def is_usual(self, row: Vector, y: float) -> bool:
         """Whether a sample lies where, in the tuning's units, squares and their products are far from overflow."""
-        scaled, _, _ = self._moments(row)
+        scaled = self._scaled_row(row)
         target = (y - self.tuning.targets.center) / self.tuning.targets.unit
         return bool((np.abs(scaled) <= LARGEST_USUAL).all() and abs(target) <= LARGEST_USUAL)  # NaN is not
 
@@ -89,18 +95,21 @@ class Mixture:
             raise ValueError(f"target y is {y!r}, too far from those before for its square; rescale the target")
         return target
 
-    def learn(self, row: Vector, y: float, w: float) -> None:
-        """Weigh the experts by their predictions of the sample, then let them learn it."""
-        scaled, means, _ = self._moments(row)
+    def learn(self, row: Vector, y: float, w: float, guess: Guess) -> None:
+        """Weigh the experts by what they said of the sample when it was asked for, then let them learn it."""
         target = self.scaled(y)
+        if len(guess.means):
+            self._judge(guess.means_in(self.tuning.targets.center, self.tuning.targets.unit), target)
+        if self.bank.learn_row(self._scaled_row(row), target, w):
+            self.bank.relax(MOST_REMOVALS)
+        self._seen = None
+
+    def _judge(self, means: Vector, target: float) -> None:
         losses = (target - means) ** 2
         mixed = float(self.weighting.weights @ means)
         self.square += SQUARE_RATE * ((target - mixed) ** 2 - self.square)
         unit = max(self.square, SMALLEST_VARIANCE)
         self.weighting.update(-0.5 * np.minimum(losses / unit, OUTLIER_SQUARE), losses)
-        if self.bank.learn_row(scaled, target, w):
-            self.bank.relax(MOST_REMOVALS)
-        self._seen = None
 
     @property
     def best(self) -> Recursion:
