@@ -24,6 +24,7 @@ MOST_REMOVALS = 20
 LARGEST_TARGET = 1e140
 # In the same units: beyond it, an expert may refuse what others have learned.
 LARGEST_USUAL = 1e5
+LINE = "straight line"
 
 
 def new_weighting(count: int) -> Weighting:
@@ -50,6 +51,7 @@ class Mixture:
     def __init__(self, tuning: Tuning, bank: Bank, weighting: Weighting, square: float | None = None) -> None:
         self.tuning, self.bank, self.weighting = tuning, bank, weighting
         self.square = bank.experts[0].noise_variance if square is None else square
+        self._lines = [i for i, expert in enumerate(bank.experts) if _shape(expert.kernel, tuning.kernel) == LINE]
         self._seen: tuple[bytes, Vector, Vector, Vector] | None = None
 
     def _moments(self, row: Vector) -> tuple[Vector, Vector, Vector]:
@@ -74,6 +76,11 @@ class Mixture:
         center, unit = tuning.targets.center, tuning.targets.unit
         guessed = center + unit * mean, max(unit**2 * variance, SMALLEST_VARIANCE)
         return Guess(*guessed, center=center, unit=unit, means=means)
+
+    def opinions(self, guess: Guess) -> tuple[float, float]:
+        """What the most trusted of the straight lines said, and the standard deviation of what all experts said."""
+        best = max(self._lines, key=self.weighting.weights.__getitem__)
+        return float(guess.center + guess.unit * guess.means[best]), guess.unit * float(guess.means.std())
 
     def predict_rows(self, rows: Matrix) -> Vector:
         """The means that `predict` gives for every row."""
@@ -154,7 +161,7 @@ def names_of(tuning: Tuning, bank: Bank) -> list[str]:
 def _shape(kernel: kernels.Kernel | None, learned: kernels.Kernel) -> str:
     if kernel == learned:
         return "learned kernel"
-    return "rough kernel" if "Laplacian" in repr(kernel) else "straight line"
+    return "rough kernel" if "Laplacian" in repr(kernel) else LINE
 
 
 def _pace(expert: Any) -> str:

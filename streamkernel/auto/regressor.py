@@ -15,6 +15,7 @@ from ..learners.bank import LARGEST_USUAL, Bank
 from ..learners.base import gaussian, interval
 from .asked import Guess
 from .base import AutoKernelModel
+from .bounds import Bounds
 from .calibration import Calibration
 from .many import like, samples_of
 from .mixture import Mixture, new_weighting
@@ -28,8 +29,6 @@ YOUNG = 60
 
 # Of a target: squares of errors in units of small ones stay finite.
 LARGEST_TARGET = 1e100
-# Predictions stay within the targets seen so far, extended by this part of their range on both sides.
-MARGIN = 0.5
 
 # Drift is looked for in errors, in units of those that were usual when the scales were learned.
 LARGEST_ERROR = 5.0
@@ -56,8 +55,11 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
 
     Scales are learned a little with every sample, and experts that have them take over when they have caught up with
     the stream: no step takes long. Gross errors among the targets, fewer than one in a hundred and each on its own, are
-    not learned (`outliers` counts them). Predictions stay within the range of the targets seen so far, extended by half
-    on both sides. Of more than 200 columns those are used that go along with the target most.
+    not learned (`outliers` counts them). Of more than 200 columns those are used that go along with the target most.
+
+    Predictions stay within the range of the targets seen so far, extended by half on both sides. Where all experts
+    agree they may be a trend and go farther, up to twice the range. Where they do not, a straight line counts the more
+    the farther away they are, and the interval is wide.
 
     Parameters
     ----------
@@ -93,7 +95,7 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
     def __init__(self, budget: str | float = "medium") -> None:
         super().__init__(budget)
         self._mixture: Mixture | None = None
-        self._range = (math.inf, -math.inf)
+        self._range = Bounds(math.inf, -math.inf)
         self._calibration = Calibration()
         self._outliers = Outliers()
 
@@ -174,9 +176,9 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
         if self._mixture is None or not rows:
             means = np.array([self._guess(row).mean for row in rows])
         else:
-            reach = MARGIN * (self._range[1] - self._range[0])
             means = self._mixture.predict_rows(np.array(rows))
-            means = np.clip(means, self._range[0] - reach, self._range[1] + reach)
+            for i in np.flatnonzero((means < self._range.low) | (means > self._range.high)):
+                means[i] = self._guess(rows[i]).mean
         return like(means, data)
 
     def _take_in(self, row: Vector, target: float, w: float, guess: Guess) -> None:
@@ -204,7 +206,7 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
     def _learn(self, row: Vector, target: float, w: float, guess: Guess) -> None:
         """Learn an encoded sample that was guessed so."""
         self._window.append(self._encoder.columns, row, [target, w])
-        self._range = min(self._range[0], target), max(self._range[1], target)
+        self._range = Bounds(min(self._range.low, target), max(self._range.high, target))
         error = None
         if self._mixture is not None:
             self._mixture.learn(row, target, w, guess)
@@ -227,9 +229,10 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
             spread = float(targets.var()) or (float(targets.mean()) ** 2 or 1.0)
             return Guess(float(targets.mean()), spread * (1.0 + 1.0 / self._count), self._count)
         guess = self._mixture.predict(row)
-        low, high = self._range
-        reach = MARGIN * (high - low)
-        return guess._replace(mean=min(max(guess.mean, low - reach), high + reach), age=self._count)
+        if not self._range.low <= guess.mean <= self._range.high:
+            mean, variance = self._range.tempered(guess.mean, guess.variance, *self._mixture.opinions(guess))
+            return guess._replace(mean=mean, variance=variance, age=self._count)
+        return guess._replace(age=self._count)
 
     # What is learned from the window ---------------------------------------------------------------------------------
 
@@ -238,7 +241,7 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
         if len(self._window) < YOUNG and (wrong := gross(self._window.targets[:, 0])):
             self._window.drop(wrong)
             targets = self._window.targets[:, 0]
-            self._range = float(targets.min()), float(targets.max())
+            self._range = Bounds(float(targets.min()), float(targets.max()))
         return Numbers.of(self._window.targets[:, 0])
 
     def _measure_from(self, first: int) -> Numbers:
@@ -288,7 +291,7 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
     def _set_state(self, state: dict[str, Any]) -> None:
         super()._set_state(state)
         self._calibration.stretch = state["stretch"]
-        self._range = (state["range"][0], state["range"][1])
+        self._range = Bounds(*state["range"])
         if "outliers" in state:
             self._outliers.set_state(state["outliers"])
 
