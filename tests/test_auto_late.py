@@ -159,6 +159,17 @@ def test_a_law_without_noise_does_not_drift() -> None:
     assert model.drifts == [] and nmse(errors, targets, 1000) < 1e-8
 
 
+def test_no_floor_under_a_law_without_noise() -> None:
+    """The weight that every expert keeps, to come back by, has no part in predictions."""
+    values = [0.1, 0.1]
+    for _ in range(1000):
+        values.append(1.0 - 1.4 * values[-1] ** 2 + 0.3 * values[-2])  # Hénon
+    stream: Stream = [({"a": a, "b": b}, c) for a, b, c in zip(values, values[1:], values[2:])]
+    model = AutoKernelRegressor()
+    assert nmse(*answers(model, stream, 0), 500) < 1e-9
+    assert sum(model.weights.values()) == pytest.approx(1.0) and min(model.weights.values()) > 1e-5
+
+
 def test_trials() -> None:
     trial = Trial(200, 100, 140, wait=3)
     assert trial.judged == 120 and trial.again(179, 3) is None

@@ -32,6 +32,16 @@ def new_weighting(count: int) -> Weighting:
     return Weighting("bma", count, DISCOUNT, SHARE, 2.0)
 
 
+def shares_of(weighting: Weighting) -> Vector:
+    """The experts' shares of a prediction: their weights without what every expert has, to come back by if need be.
+
+    Where there is next to no noise, that would be most of the error.
+    """
+    weights = weighting.weights
+    shares = np.maximum(weights - SHARE / len(weights), 0.0)
+    return np.asarray(shares / shares.sum())
+
+
 class Mixture:
     """Experts over shared dictionaries, in the units of a tuning.
 
@@ -51,6 +61,7 @@ class Mixture:
     def __init__(self, tuning: Tuning, bank: Bank, weighting: Weighting, square: float | None = None) -> None:
         self.tuning, self.bank, self.weighting = tuning, bank, weighting
         self.square = bank.experts[0].noise_variance if square is None else square
+        self._shares = shares_of(weighting)
         self._lines = [i for i, expert in enumerate(bank.experts) if _shape(expert.kernel, tuning.kernel) == LINE]
         self._seen: tuple[bytes, Vector, Vector, Vector] | None = None
 
@@ -70,7 +81,7 @@ class Mixture:
     def predict(self, row: Vector) -> Guess:
         """Mean and variance of the target, in its own units."""
         _, means, variances = self._moments(row)
-        weights, tuning = self.weighting.weights, self.tuning
+        weights, tuning = self._shares, self.tuning
         mean = float(weights @ means)
         variance = float(weights @ (variances + (means - mean) ** 2))
         center, unit = tuning.targets.center, tuning.targets.unit
@@ -87,7 +98,7 @@ class Mixture:
         scaled = np.array([self.tuning.scaling.transform(row) for row in rows])
         means, _ = self.bank.moments_of_rows(scaled)
         targets = self.tuning.targets
-        return np.asarray(targets.center + targets.unit * (means @ self.weighting.weights))
+        return np.asarray(targets.center + targets.unit * (means @ self._shares))
 
     def is_usual(self, row: Vector, y: float) -> bool:
         """Whether a sample lies where, in the tuning's units, squares and their products are far from overflow."""
@@ -113,10 +124,11 @@ class Mixture:
 
     def _judge(self, means: Vector, target: float) -> None:
         losses = (target - means) ** 2
-        mixed = float(self.weighting.weights @ means)
+        mixed = float(self._shares @ means)
         self.square += SQUARE_RATE * ((target - mixed) ** 2 - self.square)
         unit = max(self.square, SMALLEST_VARIANCE)
         self.weighting.update(-0.5 * np.minimum(losses / unit, OUTLIER_SQUARE), losses)
+        self._shares = shares_of(self.weighting)
 
     @property
     def best(self) -> Recursion:
