@@ -202,7 +202,8 @@ class AutoKernelModel(base.Estimator, Checkpointed):
             return
         end, wait = self._window.end, self._asked.wait
         if newest is not None:
-            trial = Trial(self._count, end - newest, end, wait)
+            trial = Trial(end - newest, end, wait)
+            self._drifts.append(self._count)
             if self._has_trials:
                 self._begin_trial(trial)
             else:
@@ -228,7 +229,6 @@ class AutoKernelModel(base.Estimator, Checkpointed):
     def _forget_before(self, trial: Trial) -> None:
         """Drift it was: the window keeps what came after the change, and tunings follow its growth again."""
         self._window.keep(self._window.end - trial.first)
-        self._drifts.append(trial.count)
         self._next_tuning = math.ceil(GROWTH * (trial.end - trial.first))
 
     def _advance_portrait(self, portrait: Portrait) -> None:
@@ -247,7 +247,7 @@ class AutoKernelModel(base.Estimator, Checkpointed):
 
     @property
     def drifts(self) -> list[int]:
-        """The numbers of samples learned when drift was detected."""
+        """The numbers of samples learned when drift was detected: errors had grown. The past may have stayed in use."""
         return list(self._drifts)
 
     @property

@@ -50,8 +50,6 @@ class Trial:
 
     Parameters
     ----------
-    count
-        How many samples had been learned in all when the errors had grown.
     first
         The number of the first sample that may be of a new time.
     end
@@ -68,14 +66,14 @@ class Trial:
 
     """
 
-    def __init__(self, count: int, first: int, end: int, wait: int) -> None:
-        self.count, self.first, self.end, self.wait = count, first, end, wait
+    def __init__(self, first: int, end: int, wait: int) -> None:
+        self.first, self.end, self.wait = first, end, wait
         self.judged = max(first + wait, end - min((end - first) // 2, MOST_JUDGED))
         self.said: list[Vector] = []
 
     def again(self, end: int, wait: int) -> Trial | None:
         """The same when there are more samples; None while there are not twice as many."""
-        return Trial(self.count, self.first, end, wait) if end - self.first >= 2 * (self.end - self.first) else None
+        return Trial(self.first, end, wait) if end - self.first >= 2 * (self.end - self.first) else None
 
     @property
     def is_short(self) -> bool:
@@ -84,7 +82,7 @@ class Trial:
 
     def get_state(self) -> list[Any]:
         """For a checkpoint."""
-        return [self.count, self.first, self.end, self.wait, self.said]
+        return [self.first, self.end, self.wait, self.said]
 
     @classmethod
     def from_state(cls, state: list[Any]) -> Trial:
