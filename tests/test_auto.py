@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from river import checks, preprocessing
 
-from streamkernel import AutoKernelRegressor, datasets
+from streamkernel import AutoKernelRegressor, KernelForecaster, datasets
+from streamkernel.auto.bounds import Bounds
 from streamkernel.encoding import Encoder, Scaling
 
 MODELS: dict[str, Any] = {
@@ -266,14 +267,16 @@ def test_bad_input_is_named_and_changes_nothing(x: Any, y: Any, message: str) ->
         assert model.to_bytes() == before
 
 
-def test_predictions_change_nothing() -> None:
+def test_predictions_change_nothing_that_is_learned() -> None:
     model = AutoKernelRegressor()
     run(model, friedman(100))
-    before = model.to_bytes()
+    other = AutoKernelRegressor.from_bytes(model.to_bytes())
     for x, _ in friedman(20, seed=5):
         model.predict_one(x | {"new": "word"})
         model.predict_one(x, with_dist=True)
-    assert model.to_bytes() == before
+    rest = friedman(150)[100:]
+    np.testing.assert_array_equal(run(model, rest), run(other, rest))
+    assert model.explain() == other.explain()
 
 
 def test_nothing_varies() -> None:
@@ -406,7 +409,8 @@ def test_many_samples_are_as_one_after_the_other() -> None:
     assert many.predict_many(frame[:2]).tolist() == [0.0, 0.0]
     many.learn_many(frame[:60], y[:60])
     many.learn_many(frame[60:], y[60:])
-    assert one.to_bytes() == many.to_bytes()
+    before = many.to_bytes()
+    assert one.to_bytes() == before
     predictions = many.predict_many(frame)
     assert type(predictions) is pd.Series and predictions.index.equals(frame.index)
     np.testing.assert_allclose(predictions, [one.predict_one(x) for x in frame.to_dict("records")], rtol=1e-10)
@@ -414,8 +418,50 @@ def test_many_samples_are_as_one_after_the_other() -> None:
         many.learn_many(pd.DataFrame({"a": [1.0, (2, 3)]}), [1.0, 2.0])
     with pytest.raises(ValueError, match="two dimensions"):
         many.predict_many(np.ones(3))
-    assert one.to_bytes() == many.to_bytes()
+    assert many.to_bytes() == before
     X = frame[["a", "c"]].to_numpy()
     numeric = AutoKernelRegressor("low")
     numeric.learn_many(X, y.to_numpy(), np.ones(150))
     assert isinstance(numeric.predict_many(X), np.ndarray) and len(numeric.predict_many(X[:0])) == 0
+
+
+def test_a_trend_goes_on_and_becomes_uncertain() -> None:
+    series = [100.0 + 10.0 * math.sin(2.0 * math.pi * i / 12.0) + i for i in range(240)]
+    forecaster = KernelForecaster(AutoKernelRegressor("low"), lags=13, seed=1)
+    for value in series[:120]:
+        forecaster.learn_one(value)
+    ahead = forecaster.forecast(120)
+    assert np.abs(np.array(ahead) - series[120:]).max() < 1.0
+    intervals = forecaster.forecast(120, with_interval=True)
+    for step in (59, 89, 119):
+        assert intervals[step].lower < series[120 + step] < intervals[step].upper
+    widths = [interval.upper - interval.lower for interval in intervals]
+    assert widths[0] < widths[59] < widths[119] < 30.0
+
+
+def test_where_experts_disagree_beyond_the_targets_nothing_is_certain() -> None:
+    random = np.random.default_rng(0)
+    model = AutoKernelRegressor("low")
+    run(model, [({"x": x}, x**3) for x in random.uniform(-1.0, 2.0, 200).tolist()])
+    low, high = -1.0, 8.0
+    for x in (-8.0, 12.0, 40.0):
+        distribution = model.predict_one({"x": x}, with_dist=True)
+        assert low - 4.5 <= distribution.mu <= high + 4.5
+        assert distribution.sigma > 1.0
+    assert model.predict_many(np.array([[0.0]])).shape == (1,)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_beyond_the_targets(sign: float) -> None:
+    bounds = Bounds(-10.0, 10.0)
+    inside = bounds.tempered(sign * 10.0, 4.0, line=0.0, spread=100.0)
+    near = bounds.tempered(sign * 20.0, 4.0, line=0.0, spread=100.0)
+    far = bounds.tempered(sign * 30.0, 4.0, line=sign * 5.0, spread=100.0)
+    agreed = bounds.tempered(sign * 40.0, 4.0, line=0.0, spread=1.0)
+    too_far = bounds.tempered(sign * 1e9, 4.0, line=sign * 1e9, spread=1.0)
+    assert inside == (sign * 10.0, 4.0)
+    assert near == pytest.approx((sign * 20.0, 4.0 + (0.03 * 10.0) ** 2))
+    assert far == (sign * (20.0 - 15.0 * 0.5), 4.0 + 2.5**2 + 15.0**2)  # half a range beyond: half of the way back
+    assert agreed == pytest.approx((sign * 40.0, 4.0 + 0.9**2))
+    assert too_far == (sign * 20.0, 4.0 + 10.0**2 + 30.0**2)
+    assert Bounds(3.0, 3.0).tempered(5.0, 1.0, line=4.0, spread=1.0) == (3.0, 1.0)

@@ -17,14 +17,16 @@ from river import base
 
 from ..calendars import date_features
 from ..checkpoint import Checkpointed
-from ..core.types import Vector
+from ..core.types import Matrix, Vector
 from ..encoding import Encoder
 from ..learners import reading
 from ..learners.bank import LARGEST_USUAL, LARGEST_USUAL_WEIGHT, Bank
+from .asked import Asked
 from .drift import DriftWatch
 from .many import samples_of
 from .relevance import Portrait, new_history, relevance
 from .targets import Targets
+from .trial import BELIEVED, DOUBTED, Trial, relative_error
 from .tuning import Renewal, Tuning, as_budget, expected_time
 from .window import RowWindow
 
@@ -50,12 +52,14 @@ class AutoKernelModel(base.Estimator, Checkpointed):
         self._window = RowWindow(self._budget.window, outputs=2)  # targets, weights
         self._count = 0
         self._next_tuning = FIRST_TUNING
+        self._asked = Asked()
         self._watch = DriftWatch()
         self._drifts: list[int] = []
         self._tunings: list[int] = []
         self._history = new_history()
         self._mixture: Any = None
         self._renewal: Renewal | None = None
+        self._doubt: Trial | None = None  # that said too little so far
         self._portrait: Portrait | None = None
 
     # What a subclass adds --------------------------------------------------------------------------------------------
@@ -87,6 +91,18 @@ class AutoKernelModel(base.Estimator, Checkpointed):
     @abc.abstractmethod
     def _told_of_predictions(self) -> list[str]:
         """Lines of `explain` about predictions."""
+
+    # What a subclass adds that tries out whether drift is one
+
+    _has_trials = False
+
+    def _measure_from(self, first: int) -> Targets:
+        """The units of the window's targets from one sample's number on."""
+        raise NotImplementedError
+
+    def _errors_of(self, trial: Trial) -> tuple[Matrix, Vector] | None:
+        """The errors of each expert of a trial, and those of its rivals; None where there are too few."""
+        raise NotImplementedError
 
     # A sample --------------------------------------------------------------------------------------------------------
 
@@ -131,9 +147,11 @@ class AutoKernelModel(base.Estimator, Checkpointed):
 
     def _tend(self, error: float | None) -> None:
         """Go on with what is learned from the window, after a sample that was predicted with this error."""
-        if error is not None and self._has_drifted(error):
-            self._next_tuning = self._window.length
-        if (self._renewal is None and self._is_due()) or self._next_tuning <= self._window.length:
+        newest = None if error is None else self._watch.update(error, len(self._window))
+        self._look_for_drift(newest)
+        is_trial = self._renewal is not None and self._renewal.trial is not None
+        is_late = self._next_tuning <= self._window.length and not is_trial
+        if is_late or (self._renewal is None and self._is_due()):
             self._begin_tuning()
         if self._renewal is not None:
             self._advance_tuning(self._renewal)
@@ -141,15 +159,6 @@ class AutoKernelModel(base.Estimator, Checkpointed):
             self._advance_portrait(self._portrait)
 
     # What is learned from the window ---------------------------------------------------------------------------------
-
-    def _has_drifted(self, error: float) -> bool:
-        """Whether the errors have grown; if so, the window keeps what came after the change."""
-        newest = self._watch.update(error, len(self._window))
-        if newest is None:
-            return False
-        self._window.keep(newest)
-        self._drifts.append(self._count)
-        return True
 
     def _is_due(self) -> bool:
         """Whether a tuning that begins now would end when the next one is planned."""
@@ -167,19 +176,60 @@ class AutoKernelModel(base.Estimator, Checkpointed):
     def _begin_tuning(self) -> None:
         """Begin to learn units, kernel and experts anew from the window; what was under way is given up."""
         self._next_tuning = math.ceil(GROWTH * max(self._next_tuning, self._window.length))
+        self._begin(self._measure())
+
+    def _begin(self, units: Targets, trial: Trial | None = None) -> None:
         start = None if self._mixture is None else self._mixture.tuning.point
-        renewal = Renewal(self._window, self._encoder, self._budget, start, self._measure())
+        renewal = Renewal(self._window, self._encoder, self._budget, start, units, trial)
         self._renewal = renewal if renewal.is_possible else None
 
     def _advance_tuning(self, renewal: Renewal) -> None:
-        """Go on with that; where it is done, the new experts take over."""
+        """Go on with that; where it is done, the new experts take over, unless they were tried out and failed."""
         found = renewal.advance(TUNING_TIME)
         if found is None:
             return
-        self._take_over(*found)
         self._renewal = None
-        self._tunings.append(self._count)
-        self._portrait = Portrait(self._count)
+        if renewal.trial is None or self._passes(renewal.trial):
+            self._take_over(*found)
+            self._tunings.append(self._count)
+            self._portrait = Portrait(self._count)
+
+    # Drift -----------------------------------------------------------------------------------------------------------
+
+    def _look_for_drift(self, newest: int | None) -> None:
+        """Where errors have grown within so many of the newest samples, find out whether the past is over."""
+        if self._renewal is not None and self._renewal.trial is not None:
+            return
+        end, wait = self._window.end, self._asked.wait
+        if newest is not None:
+            trial = Trial(end - newest, end, wait)
+            self._drifts.append(self._count)
+            if self._has_trials:
+                self._begin_trial(trial)
+            else:
+                self._forget_before(trial)
+                self._next_tuning = self._window.length
+        elif self._doubt is not None and self._renewal is None and (again := self._doubt.again(end, wait)) is not None:
+            self._begin_trial(again)
+
+    def _begin_trial(self, trial: Trial) -> None:
+        self._doubt = None
+        self._begin(self._measure_from(trial.first), trial)
+
+    def _passes(self, trial: Trial) -> bool:
+        """Whether the experts of a trial take over; then the past is forgotten, and otherwise perhaps later."""
+        errors = self._errors_of(trial)
+        ratio = 0.0 if errors is None else relative_error(*errors)
+        if ratio < BELIEVED:
+            self._forget_before(trial)
+        elif ratio < DOUBTED and trial.is_short:
+            self._doubt = trial
+        return ratio < BELIEVED
+
+    def _forget_before(self, trial: Trial) -> None:
+        """Drift it was: the window keeps what came after the change, and tunings follow its growth again."""
+        self._window.keep(self._window.end - trial.first)
+        self._next_tuning = math.ceil(GROWTH * (trial.end - trial.first))
 
     def _advance_portrait(self, portrait: Portrait) -> None:
         """Go on with finding the relevance for the history."""
@@ -197,7 +247,7 @@ class AutoKernelModel(base.Estimator, Checkpointed):
 
     @property
     def drifts(self) -> list[int]:
-        """The numbers of samples learned when drift was detected."""
+        """The numbers of samples learned when drift was detected: errors had grown. The past may have stayed in use."""
         return list(self._drifts)
 
     @property
@@ -267,6 +317,7 @@ class AutoKernelModel(base.Estimator, Checkpointed):
             "gaps": self._encoder.gaps,
             "labels": self._encoder.labels,
             "window": self._window.get_state(),
+            "asked": self._asked.get_state(self._stored_row),
             "count": self._count,
             "next": self._next_tuning,
             "errors": self._watch.errors,
@@ -274,9 +325,15 @@ class AutoKernelModel(base.Estimator, Checkpointed):
             "tunings": self._tunings,
             "history": list(self._history),
             "renewal": None if self._renewal is None else self._renewal.get_state(),
+            "doubt": None if self._doubt is None else self._doubt.get_state(),
             "portrait": None if self._portrait is None else self._portrait.get_state(),
         }
         return state if self._mixture is None else state | self._mixture.get_state()
+
+    def _stored_row(self, row: Vector) -> Vector:
+        """A row with the columns that the window has, in the order in which a restored model will have them."""
+        places = {column: place for place, column in enumerate(self._window.columns)}
+        return self._encoder.widened(row)[[places[name] for name in self._window.names]]
 
     def _set_state(self, state: dict[str, Any]) -> None:
         self._window.set_state(state["window"])
@@ -285,11 +342,15 @@ class AutoKernelModel(base.Estimator, Checkpointed):
         self._count, self._next_tuning = state["count"], state["next"]
         self._drifts, self._tunings = state["drifts"], state["tunings"]
         self._watch.restart(state["errors"])
+        if "asked" in state:
+            self._asked.set_state(state["asked"])
         self._history.extend(state.get("history", ()))
         if "point" in state:
             self._restore_mixture(state)
         if (renewal := state.get("renewal")) is not None:
             units = self._restored_units(renewal["units"])
             self._renewal = Renewal.from_state(renewal, self._window, self._encoder, self._budget, units)
+        if state.get("doubt") is not None:
+            self._doubt = Trial.from_state(state["doubt"])
         if state.get("portrait") is not None:
             self._portrait = Portrait.from_state(state["portrait"])

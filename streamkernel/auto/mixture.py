@@ -11,6 +11,7 @@ from ..core.types import Matrix, Vector
 from ..ensembles.weighting import OUTLIER_SQUARE, SMALLEST_VARIANCE, Weighting
 from ..learners.bank import Bank
 from ..learners.recursion import Recursion
+from .asked import Guess
 from .targets import Numbers
 from .tuning import Tuning, scaling_of
 
@@ -23,11 +24,22 @@ MOST_REMOVALS = 20
 LARGEST_TARGET = 1e140
 # In the same units: beyond it, an expert may refuse what others have learned.
 LARGEST_USUAL = 1e5
+LINE = "straight line"
 
 
 def new_weighting(count: int) -> Weighting:
     """Equal weights of so many experts."""
     return Weighting("bma", count, DISCOUNT, SHARE, 2.0)
+
+
+def shares_of(weighting: Weighting) -> Vector:
+    """The experts' shares of a prediction: their weights without what every expert has, to come back by if need be.
+
+    Where there is next to no noise, that would be most of the error.
+    """
+    weights = weighting.weights
+    shares = np.maximum(weights - SHARE / len(weights), 0.0)
+    return np.asarray(shares / shares.sum())
 
 
 class Mixture:
@@ -49,6 +61,8 @@ class Mixture:
     def __init__(self, tuning: Tuning, bank: Bank, weighting: Weighting, square: float | None = None) -> None:
         self.tuning, self.bank, self.weighting = tuning, bank, weighting
         self.square = bank.experts[0].noise_variance if square is None else square
+        self._shares = shares_of(weighting)
+        self._lines = [i for i, expert in enumerate(bank.experts) if _shape(expert.kernel, tuning.kernel) == LINE]
         self._seen: tuple[bytes, Vector, Vector, Vector] | None = None
 
     def _moments(self, row: Vector) -> tuple[Vector, Vector, Vector]:
@@ -64,21 +78,27 @@ class Mixture:
         seen = self._seen
         return seen[1] if seen is not None and seen[0] == row.tobytes() else self.tuning.scaling.transform(row)
 
-    def predict(self, row: Vector) -> tuple[float, float]:
+    def predict(self, row: Vector) -> Guess:
         """Mean and variance of the target, in its own units."""
         _, means, variances = self._moments(row)
-        weights, tuning = self.weighting.weights, self.tuning
+        weights, tuning = self._shares, self.tuning
         mean = float(weights @ means)
         variance = float(weights @ (variances + (means - mean) ** 2))
         center, unit = tuning.targets.center, tuning.targets.unit
-        return center + unit * mean, max(unit**2 * variance, SMALLEST_VARIANCE)
+        guessed = center + unit * mean, max(unit**2 * variance, SMALLEST_VARIANCE)
+        return Guess(*guessed, center=center, unit=unit, means=means)
+
+    def opinions(self, guess: Guess) -> tuple[float, float]:
+        """What the most trusted of the straight lines said, and the standard deviation of what all experts said."""
+        best = max(self._lines, key=self.weighting.weights.__getitem__)
+        return float(guess.center + guess.unit * guess.means[best]), guess.unit * float(guess.means.std())
 
     def predict_rows(self, rows: Matrix) -> Vector:
         """The means that `predict` gives for every row."""
         scaled = np.array([self.tuning.scaling.transform(row) for row in rows])
         means, _ = self.bank.moments_of_rows(scaled)
         targets = self.tuning.targets
-        return np.asarray(targets.center + targets.unit * (means @ self.weighting.weights))
+        return np.asarray(targets.center + targets.unit * (means @ self._shares))
 
     def is_usual(self, row: Vector, y: float) -> bool:
         """Whether a sample lies where, in the tuning's units, squares and their products are far from overflow."""
@@ -93,18 +113,22 @@ class Mixture:
             raise ValueError(f"target y is {y!r}, too far from those before for its square; rescale the target")
         return target
 
-    def learn(self, row: Vector, y: float, w: float) -> None:
-        """Weigh the experts by their predictions of the sample, then let them learn it."""
-        scaled, means, _ = self._moments(row)
+    def learn(self, row: Vector, y: float, w: float, guess: Guess) -> None:
+        """Weigh the experts by what they said of the sample when it was asked for, then let them learn it."""
         target = self.scaled(y)
+        if len(guess.means):
+            self._judge(guess.means_in(self.tuning.targets.center, self.tuning.targets.unit), target)
+        if self.bank.learn_row(self._scaled_row(row), target, w):
+            self.bank.relax(MOST_REMOVALS)
+        self._seen = None
+
+    def _judge(self, means: Vector, target: float) -> None:
         losses = (target - means) ** 2
-        mixed = float(self.weighting.weights @ means)
+        mixed = float(self._shares @ means)
         self.square += SQUARE_RATE * ((target - mixed) ** 2 - self.square)
         unit = max(self.square, SMALLEST_VARIANCE)
         self.weighting.update(-0.5 * np.minimum(losses / unit, OUTLIER_SQUARE), losses)
-        if self.bank.learn_row(scaled, target, w):
-            self.bank.relax(MOST_REMOVALS)
-        self._seen = None
+        self._shares = shares_of(self.weighting)
 
     @property
     def best(self) -> Recursion:
@@ -149,7 +173,7 @@ def names_of(tuning: Tuning, bank: Bank) -> list[str]:
 def _shape(kernel: kernels.Kernel | None, learned: kernels.Kernel) -> str:
     if kernel == learned:
         return "learned kernel"
-    return "rough kernel" if "Laplacian" in repr(kernel) else "straight line"
+    return "rough kernel" if "Laplacian" in repr(kernel) else LINE
 
 
 def _pace(expert: Any) -> str:

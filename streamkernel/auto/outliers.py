@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,6 +99,10 @@ class Outliers:
         self._age = 0
         self._is_new = False  # whether someone may have to be released
 
+    def errors(self, count: int) -> Vector:
+        """The newest errors, so many of them where there are."""
+        return np.array(self._errors)[max(0, len(self._errors) - count) :]
+
     def sets_aside(self, row: Vector, target: float, weight: float, mean: float, targets: Vector) -> bool:
         """Whether not to learn a sample now, given what was predicted and the targets of the window."""
         error = abs(target - mean)
@@ -142,9 +147,9 @@ class Outliers:
         self._aside = deque(kept, maxlen=MOST_ASIDE)
         return free
 
-    def get_state(self) -> list[Any]:
-        """For a checkpoint."""
-        aside = [tuple(sample) for sample in self._aside]
+    def get_state(self, stored: Callable[[Vector], Vector]) -> list[Any]:
+        """For a checkpoint, in which rows are stored so."""
+        aside = [(stored(sample.row), *sample[1:]) for sample in self._aside]
         return [self.count, np.array(self._errors), aside, list(self._limits), self._side, self._age, self._is_new]
 
     def set_state(self, state: list[Any]) -> None:

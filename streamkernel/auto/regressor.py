@@ -9,16 +9,19 @@ from typing import Any
 import numpy as np
 from river import base
 
-from ..core.types import Vector
+from ..core.types import Matrix, Vector
 from ..learners import reading
 from ..learners.bank import LARGEST_USUAL, Bank
 from ..learners.base import gaussian, interval
+from .asked import Guess
 from .base import AutoKernelModel
+from .bounds import Bounds
 from .calibration import Calibration
 from .many import like, samples_of
 from .mixture import Mixture, new_weighting
 from .outliers import Outliers, gross
 from .targets import Numbers
+from .trial import FEWEST_JUDGED, Trial
 from .tuning import Tuning
 
 # Gross errors do not enter a window that is shorter than this.
@@ -26,8 +29,6 @@ YOUNG = 60
 
 # Of a target: squares of errors in units of small ones stay finite.
 LARGEST_TARGET = 1e100
-# Predictions stay within the targets seen so far, extended by this part of their range on both sides.
-MARGIN = 0.5
 
 # Drift is looked for in errors, in units of those that were usual when the scales were learned.
 LARGEST_ERROR = 5.0
@@ -47,10 +48,18 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
     that forget at different paces are mixed by how well they predict, so that it follows a function that changes and
     stays put where it does not. Intervals are calibrated online: 90 % of the targets lie inside those of 90 %.
 
+    Answers may come late. A sample is judged by what was predicted when `predict_one` was first asked for it, as long
+    as fewer than a thousand other questions wait: experts' weights, intervals and drift follow the errors of the
+    answers that were given. A sample that nobody asked for is predicted just before it is learned. Predictions that are
+    never answered, and those of `predict_many`, change nothing that is learned.
+
     Scales are learned a little with every sample, and experts that have them take over when they have caught up with
     the stream: no step takes long. Gross errors among the targets, fewer than one in a hundred and each on its own, are
-    not learned (`outliers` counts them). Predictions stay within the range of the targets seen so far, extended by half
-    on both sides. Of more than 200 columns those are used that go along with the target most.
+    not learned (`outliers` counts them). Of more than 200 columns those are used that go along with the target most.
+
+    Predictions stay within the range of the targets seen so far, extended by half on both sides. Where all experts
+    agree they may be a trend and go farther, up to twice the range. Where they do not, a straight line counts the more
+    the farther away they are, and the interval is wide.
 
     Parameters
     ----------
@@ -81,10 +90,12 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
 
     """
 
+    _has_trials = True
+
     def __init__(self, budget: str | float = "medium") -> None:
         super().__init__(budget)
         self._mixture: Mixture | None = None
-        self._range = (math.inf, -math.inf)
+        self._range = Bounds(math.inf, -math.inf)
         self._calibration = Calibration()
         self._outliers = Outliers()
 
@@ -111,10 +122,12 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
             The probability of the interval.
 
         """
-        mean, variance = self._predict(self._encoder.read(x))
+        row = self._encoder.read(x)
+        guess = self._guess(row)
+        self._asked.remember(row, guess)
         if not (with_dist or with_interval):
-            return mean
-        distribution = gaussian(mean, self._calibration.stretch**2 * variance)
+            return guess.mean
+        distribution = gaussian(guess.mean, self._calibration.stretch**2 * guess.variance)
         return interval(distribution, interval_level) if with_interval else distribution
 
     def learn_one(self, x: Mapping[Hashable, Any], y: float, w: float = 1.0) -> None:
@@ -135,14 +148,18 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
             raise ValueError(f"target y is {y!r}: it must be at most {LARGEST_TARGET:g} either way; rescale the target")
         reading.noise(w)
         row = self._encoder.read(x)
-        mean, variance = self._predict(row)
+        guess = self._asked.peek(row) or self._guess(row)
         if self._mixture is not None:
             self._mixture.scaled(target)
         is_usual = abs(target) <= LARGEST_USUAL and self._is_usual(row, w)
         is_usual = is_usual and (self._mixture is None or self._mixture.is_usual(row, target))
 
         def step() -> None:
-            self._take_in(self._encoder.learn(x, row), target, w, mean, variance)
+            self._asked.take(row, self._count)
+            learned = self._encoder.learn(x, row)
+            if len(learned) > len(row):
+                self._asked.rename(self._encoder.widened)
+            self._take_in(learned, target, w, guess)
 
         try:
             self._attempt(is_usual, step)
@@ -157,44 +174,43 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
         samples, data = samples_of(X)
         rows = [self._encoder.read(x) for x in samples]
         if self._mixture is None or not rows:
-            means = np.array([self._predict(row)[0] for row in rows])
+            means = np.array([self._guess(row).mean for row in rows])
         else:
-            reach = MARGIN * (self._range[1] - self._range[0])
             means = self._mixture.predict_rows(np.array(rows))
-            means = np.clip(means, self._range[0] - reach, self._range[1] + reach)
+            for i in np.flatnonzero((means < self._range.low) | (means > self._range.high)):
+                means[i] = self._guess(rows[i]).mean
         return like(means, data)
 
-    def _take_in(self, row: Vector, target: float, w: float, mean: float, variance: float) -> None:
-        """Learn an encoded sample that was predicted to have this mean and variance, unless its target is gross."""
+    def _take_in(self, row: Vector, target: float, w: float, guess: Guess) -> None:
+        """Learn an encoded sample that was guessed so, unless its target is gross."""
         if self._count > 1:
-            self._calibration.update((target - mean) / math.sqrt(variance))
-            is_aside = self._outliers.sets_aside(row, target, w, mean, self._window.targets[:, 0])
+            self._calibration.update((target - guess.mean) / math.sqrt(guess.variance))
+            is_aside = self._outliers.sets_aside(row, target, w, guess.mean, self._window.targets[:, 0])
             for sample in list(self._outliers.released()):
                 self._learn_released(self._encoder.widened(sample.row), sample.target, sample.weight)
-                mean = self._predict(row)[0]
             if is_aside:
                 self._count += 1
                 return
         self._count += 1
-        self._learn(row, target, w, mean)
+        self._learn(row, target, w, guess)
 
     def _learn_released(self, row: Vector, target: float, w: float) -> None:
         """Learn a sample that was set aside; where the experts cannot hold it, it stays so."""
         is_usual = self._mixture is None or self._mixture.is_usual(row, target)
         try:
-            self._attempt(is_usual, lambda: self._learn(row, target, w, self._predict(row)[0]))
+            self._attempt(is_usual, lambda: self._learn(row, target, w, self._guess(row)))
         except (ValueError, OverflowError):
             if is_usual:
                 raise
 
-    def _learn(self, row: Vector, target: float, w: float, mean: float) -> None:
-        """Learn an encoded sample that was predicted to be this."""
+    def _learn(self, row: Vector, target: float, w: float, guess: Guess) -> None:
+        """Learn an encoded sample that was guessed so."""
         self._window.append(self._encoder.columns, row, [target, w])
-        self._range = min(self._range[0], target), max(self._range[1], target)
+        self._range = Bounds(min(self._range.low, target), max(self._range.high, target))
         error = None
         if self._mixture is not None:
-            self._mixture.learn(row, target, w)
-            error = min(abs(target - mean) / self._mixture.tuning.reference, LARGEST_ERROR)
+            self._mixture.learn(row, target, w, guess)
+            error = min(abs(target - guess.mean) / self._mixture.tuning.reference, LARGEST_ERROR)
         self._tend(error)
 
     def predict_learn_one(self, x: Mapping[Hashable, Any], y: float, w: float = 1.0) -> float:
@@ -203,19 +219,20 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
         self.learn_one(x, y, w)
         return prediction
 
-    def _predict(self, row: Vector) -> tuple[float, float]:
-        """Mean and variance, before calibration."""
+    def _guess(self, row: Vector) -> Guess:
+        """What an encoded sample's target will be, before calibration."""
         if not self._count:
-            return 0.0, 1.0
+            return Guess(0.0, 1.0)
         if self._mixture is None:
             targets = self._window.targets[:, 0]
             targets = np.delete(targets, gross(targets))
             spread = float(targets.var()) or (float(targets.mean()) ** 2 or 1.0)
-            return float(targets.mean()), spread * (1.0 + 1.0 / self._count)
-        mean, variance = self._mixture.predict(row)
-        low, high = self._range
-        reach = MARGIN * (high - low)
-        return min(max(mean, low - reach), high + reach), variance
+            return Guess(float(targets.mean()), spread * (1.0 + 1.0 / self._count), self._count)
+        guess = self._mixture.predict(row)
+        if not self._range.low <= guess.mean <= self._range.high:
+            mean, variance = self._range.tempered(guess.mean, guess.variance, *self._mixture.opinions(guess))
+            return guess._replace(mean=mean, variance=variance, age=self._count)
+        return guess._replace(age=self._count)
 
     # What is learned from the window ---------------------------------------------------------------------------------
 
@@ -224,8 +241,19 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
         if len(self._window) < YOUNG and (wrong := gross(self._window.targets[:, 0])):
             self._window.drop(wrong)
             targets = self._window.targets[:, 0]
-            self._range = float(targets.min()), float(targets.max())
+            self._range = Bounds(float(targets.min()), float(targets.max()))
         return Numbers.of(self._window.targets[:, 0])
+
+    def _measure_from(self, first: int) -> Numbers:
+        return Numbers.of(self._window.targets[max(0, first - self._window.first) :, 0])
+
+    def _errors_of(self, trial: Trial) -> tuple[Matrix, Vector] | None:
+        """Those of what was said in the trial, and of what was predicted when the samples were asked for."""
+        errors = self._outliers.errors(len(trial.said))
+        if len(errors) < FEWEST_JUDGED:
+            return None
+        targets = self._window.targets[-len(errors) :, :1]
+        return np.abs(np.array(trial.said[-len(errors) :]) - targets), errors
 
     def _restored_units(self, state: list[Any]) -> Numbers:
         return Numbers(*state)
@@ -253,13 +281,17 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
     def _get_state(self) -> dict[str, Any]:
-        own = {"range": list(self._range), "stretch": self._calibration.stretch, "outliers": self._outliers.get_state()}
+        own = {
+            "range": list(self._range),
+            "stretch": self._calibration.stretch,
+            "outliers": self._outliers.get_state(self._stored_row),
+        }
         return own | super()._get_state()
 
     def _set_state(self, state: dict[str, Any]) -> None:
         super()._set_state(state)
         self._calibration.stretch = state["stretch"]
-        self._range = (state["range"][0], state["range"][1])
+        self._range = Bounds(*state["range"])
         if "outliers" in state:
             self._outliers.set_state(state["outliers"])
 

@@ -21,6 +21,7 @@ from ..learners.krls import KRLS
 from ..threads import one_thread
 from .search import Search, search_time
 from .targets import Targets
+from .trial import Trial
 from .window import RowWindow
 
 
@@ -91,6 +92,8 @@ class Renewal:
         Where the last search ended.
     targets
         The units of the window's targets.
+    trial
+        Where it is to be tried out whether the newest samples are of a new time: which.
 
     Attributes
     ----------
@@ -100,10 +103,16 @@ class Renewal:
     """
 
     def __init__(
-        self, window: RowWindow, encoder: Encoder, budget: Budget, start: Vector | None, targets: Targets
+        self,
+        window: RowWindow,
+        encoder: Encoder,
+        budget: Budget,
+        start: Vector | None,
+        targets: Targets,
+        trial: Trial | None = None,
     ) -> None:
         self._window, self._encoder, self._budget, self._start = window, encoder, budget, start
-        self._end = window.end
+        self.trial, self._end = trial, window.end
         self._search: Search | None = None
         self._records: Any = ((), ())
         self._point: Vector | None = None
@@ -111,12 +120,18 @@ class Renewal:
         self._plans: list[tuple[float, float]] = []
         self._bank: Bank | None = None
         self._next = 0
-        names, samples = list(window.names), self._cleaned(window.samples)
-        names, samples = _screened(names, samples, targets.columns(window.targets[:, 0]))
+        skipped = self._first - window.first
+        names, samples = list(window.names), self._cleaned(window.samples[skipped:])
+        names, samples = _screened(names, samples, targets.columns(window.targets[skipped:, 0]))
         self._scaling, self._targets = Scaling(names, samples), targets
         self.is_possible = bool(self._scaling.columns) and targets.is_varied
         if self.is_possible:
             self._scaling.bind(encoder.columns)
+
+    @property
+    def _first(self) -> int:
+        """The number of the oldest sample to go by."""
+        return max(self._window.first, self.trial.first if self.trial is not None else 0)
 
     def _cleaned(self, samples: Matrix) -> Matrix:
         """Samples of the window in which words that are not there are zero."""
@@ -154,7 +169,7 @@ class Renewal:
         """Search for the kernel; what is left of the time."""
         if self._search is None:
             count = self._budget.tuning
-            rows, targets, _ = self._scaled(max(self._window.first, self._end - count), self._end)
+            rows, targets, _ = self._scaled(max(self._first, self._end - count), self._end)
             args = (self._scaling.names, rows, self._targets.searched(targets), count // 2)
             self._search = Search(*args, self._start, self._records)
         time, point = self._search.advance(time)
@@ -176,12 +191,13 @@ class Renewal:
         """Plan one dictionary to fit the budget; what is left of the time."""
         at = len(self._plans)
         threshold = min(max(self._ridges()[at], THRESHOLD_RANGE[0]), THRESHOLD_RANGE[1])
-        size, count = int(FILLING * self._budget.max_size), len(self._window)
+        size, count = int(FILLING * self._budget.max_size), self._window.end - self._first
         if size >= count:
             self._plans.append((threshold, 0.0))
             return time
         plan = np.random.default_rng(0).permutation(count)[:PLANNING]
-        rows = self._scaling.transform_many(self._window.names, self._cleaned(self._window.samples[plan]))
+        samples = self._cleaned(self._window.samples[self._first - self._window.first :][plan])
+        rows = self._scaling.transform_many(self._window.names, samples)
         gram = self._kernels[at](rows, features=self._scaling.names)
         # What the dictionary leaves out is noise to those who use it.
         self._plans.append(criteria.fit_dictionary(gram, threshold, size))
@@ -198,16 +214,30 @@ class Renewal:
                 threshold, unseen = plan
                 limit = self._budget.max_size
                 experts += [KRLS(kernel, threshold, ridge + unseen, pace, way, max_size=limit) for pace, way in paces]
-            self._bank, self._next = Bank(experts), self._window.first
+            self._bank, self._next = Bank(experts), self._first
             self._bank.adopt(names)
             self._bank.add_outputs(self._targets.outputs - 1)
-        size = min(self._budget.max_size, len(self._window))
+        size = min(self._budget.max_size, self._window.end - self._first)
         count = max(1, int(time / _row_time(size, len(names), self._targets.outputs)))
-        self._next = max(self._next, self._window.first)
+        self._next = max(self._next, self._first)
         stop = min(self._next + count, self._window.end)
-        rows, targets, weights = self._scaled(self._next, stop)
-        self._bank.learn_rows(rows, self._targets.scaled(targets), weights)
+        if self.trial is not None and stop + self.trial.wait > self.trial.judged:
+            self._try_rows(self._next, stop, self.trial)
+        else:
+            rows, targets, weights = self._scaled(self._next, stop)
+            self._bank.learn_rows(rows, self._targets.scaled(targets), weights)
         self._next = stop
+
+    def _try_rows(self, start: int, stop: int, trial: Trial) -> None:
+        """Learn samples one by one, and predict others with as much delay as they are predicted with in the stream."""
+        assert self._bank is not None
+        rows, targets, weights = self._scaled(start, min(stop + trial.wait, self._window.end))
+        scaled = self._targets.scaled(targets)
+        for number, ahead in zip(range(stop - start), range(trial.wait, len(rows) + trial.wait), strict=False):
+            if ahead < len(rows) and start + ahead >= trial.judged:
+                means = self._bank.means_of_rows(rows[ahead : ahead + 1])[0, :, 0]
+                trial.said.append(self._targets.center + self._targets.unit * means)
+            self._bank.learn_rows(*(part[number : number + 1] for part in (rows, scaled, weights)))
 
     def add_output(self) -> None:
         """A class is new, and was absent from every sample of the window so far."""
@@ -235,6 +265,7 @@ class Renewal:
             "plans": self._plans,
             "experts": None if self._bank is None else self._bank.experts,
             "next": self._next,
+            "trial": None if self.trial is None else self.trial.get_state(),
         }
 
     @classmethod
@@ -247,6 +278,8 @@ class Renewal:
         renewal._end, renewal._next, renewal.is_possible = state["end"], state["next"], True
         renewal._scaling = scaling_of(state["columns"], encoder.columns)
         renewal._targets = targets
+        trial = state.get("trial")
+        renewal.trial = None if trial is None else Trial.from_state(trial)
         renewal._search, renewal._records = None, [list(record) for record in state["records"]]
         renewal._point, renewal._kernels, renewal._plans = state["point"], state["kernels"], state["plans"]
         renewal._bank = None if state["experts"] is None else Bank(state["experts"])

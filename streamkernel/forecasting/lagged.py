@@ -19,6 +19,7 @@ import numpy as np
 from river import base, compose, conf, time_series
 
 from .. import checks
+from ..auto import AutoKernelRegressor
 from ..checkpoint import Checkpointed
 from ..conformal import AdaptiveConformal
 from ..core.types import Matrix
@@ -161,6 +162,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         named = inspect.signature(_final(model).predict_one).parameters
         self._gives_dist = "with_dist" in named or self._conformal
         self._gives_interval = "interval_level" in named
+        self._judges_itself = isinstance(_final(model), AutoKernelRegressor)
         self._unscaled = isinstance(model, StreamingRegressor) and getattr(model, "kernel", 0) is None
         self._level_sum = self._square_sum = 0.0
         # Count and sum of squares of the one-step-ahead errors, for models that give no distribution.
@@ -241,6 +243,9 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             self._warn_once(value)
         self._advance(value, self._roll(exogenous, value) if known else [value] * (self.rollout - 1))
         self._exogenous = self._exogenous or bool(exogenous)
+        if self._judges_itself and not self._exogenous and len(self._history) >= max(self._delays):
+            for model in self._models[1:]:  # which are told the value some steps later, when they know its neighbors
+                model.predict_one(self._lagged(self._history))
 
     def _warn_once(self, value: float) -> None:
         """Say so if the values are far from what the default kernel expects."""
