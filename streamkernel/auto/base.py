@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import copy
 import math
+import numbers
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
@@ -37,6 +38,8 @@ TUNING_TIME = 10_000.0
 # A tuning begins at most so many samples ahead of its time, in order to be done then.
 MOST_AHEAD = 100
 RELEVANCE_SAMPLES = 100
+# Numbers that are refused by no tuning, wherever among many samples they stand.
+ORDINARY = 1e12
 
 
 class AutoKernelModel(base.Estimator, Checkpointed):
@@ -142,8 +145,15 @@ class AutoKernelModel(base.Estimator, Checkpointed):
         for x, weight in zip(samples, weights, strict=True):
             self._encoder.read(x)
             reading.noise(weight)
-        for x, target, weight in zip(samples, targets, weights, strict=True):
-            self.learn_one(x, target, weight)
+        values = [*targets, *(value for x in samples for value in x.values())]
+        largest = max((abs(value) for value in values if isinstance(value, numbers.Real)), default=0.0)
+        is_usual = largest <= ORDINARY and max(weights, default=0.0) <= LARGEST_USUAL_WEIGHT
+
+        def learn_all() -> None:
+            for x, target, weight in zip(samples, targets, weights, strict=True):
+                self.learn_one(x, target, weight)
+
+        self._attempt(is_usual, learn_all)
 
     def _tend(self, error: float | None) -> None:
         """Go on with what is learned from the window, after a sample that was predicted with this error."""

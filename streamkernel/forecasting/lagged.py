@@ -192,15 +192,11 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         exogenous = self._checked(x)
         size, lags = abs(value), [0.0, *map(abs, self._history)]
         if size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + statistics.median_low(lags))):
-            is_largest = size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + max(lags)))
-            self._try_out(value, exogenous, careful=is_largest)
+            self._try_out(value, exogenous, careful=size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + max(lags))))
         self._learn(value, exogenous)
 
     def _try_out(self, value: float, exogenous: Features, careful: bool) -> None:
-        """Raise an error where a copy that learns the value cannot go on; a careful one learns all that follows, too.
-
-        A value may be learned where its powers overflow once it is a lag.
-        """
+        """Raise an error where a copy cannot go on from a value, once it is a lag; a careful one learns all of it."""
         trial = copy.deepcopy(self)
         trial._careful = careful
         with warnings.catch_warnings():
