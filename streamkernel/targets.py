@@ -101,7 +101,7 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
             Passed to the regressor, such as the weight `w`.
 
         """
-        before, target = self._moments, reading.target(y)
+        before, target = self._moments, reading.moderate(y)
         self._moments = _observed(before, target)
         center, unit = self.scale
         try:
@@ -161,7 +161,8 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
         """Learn samples in order: the predictions made before each was learned, and the sizes after each."""
         if not hasattr(self.regressor, "learn_rows"):
             return self._learn_each(names, rows, targets, *weights)
-        reading.check_targets(targets)
+        if len(targets):
+            reading.moderate(float(targets[np.abs(targets).argmax()]))
         before, scales = self._moments, [self.scale]
         for target in targets.tolist():
             self._moments = _observed(self._moments, target)

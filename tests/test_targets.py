@@ -200,3 +200,14 @@ def test_adaptive_conformal_says_what_it_needs() -> None:
         model.predict_one({"x": 1.0}, with_interval=True, interval_level=0.5)
     assert model.predict_one({"x": 1.0}, with_interval=True, interval_level=0.8)
     assert isinstance(compose.Pipeline(model).predict_one({"x": 1.0}), float)
+
+
+def test_targets_whose_deviations_could_not_be_squared_are_refused() -> None:
+    model = TargetScaler(KRLS())
+    model.learn_one({"a": 1.0}, 2.0)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match=r"target y is 1e\+101: it must be at most 1e\+100"):
+        model.learn_one({"a": 1.0}, 1e101)
+    with pytest.raises(ValueError, match=r"target y is -1e\+120: it must be at most 1e\+100"):
+        model.learn_many(np.ones((3, 1)), [1.0, -1e120, 2.0])
+    assert model.to_bytes() == before

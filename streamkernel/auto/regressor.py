@@ -27,9 +27,6 @@ from .tuning import Tuning
 # Gross errors do not enter a window that is shorter than this.
 YOUNG = 60
 
-# Of a target: squares of errors in units of small ones stay finite.
-LARGEST_TARGET = 1e100
-
 # Drift is looked for in errors, in units of those that were usual when the scales were learned.
 LARGEST_ERROR = 5.0
 
@@ -143,9 +140,7 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
             The sample's weight.
 
         """
-        target = reading.target(y)
-        if abs(target) > LARGEST_TARGET:
-            raise ValueError(f"target y is {y!r}: it must be at most {LARGEST_TARGET:g} either way; rescale the target")
+        target = reading.moderate(y)
         reading.noise(w)
         row = self._encoder.read(x)
         guess = self._asked.peek(row) or self._guess(row)
@@ -167,7 +162,7 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
             raise ValueError(f"target y is {y!r}: its squared error overflows; rescale the target") from error
 
     def _read_targets(self, y: Any, count: int) -> list[float]:
-        return [reading.target(target) for target in reading.column("y", y, count).tolist()]
+        return [reading.moderate(target) for target in reading.column("y", y, count).tolist()]
 
     def predict_many(self, X: Any) -> Any:
         """Predict the targets of many samples: a series for a data frame, an array for an array."""

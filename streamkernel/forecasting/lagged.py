@@ -34,8 +34,6 @@ WATCHED, FARTHEST = 20, 5.0
 # Beyond, powers of a value and its lags may overflow: it is tried out before it is taken in. A leap is so many times
 # the median of the lags.
 LARGEST_USUAL, LARGEST_LEAP = 1e50, 1e3
-# Beyond, what is forecast from a value could not be learned in its turn: its squared error overflows.
-LARGEST_VALUE = 1e100
 
 
 class KernelForecaster(time_series.base.Forecaster, Checkpointed):
@@ -188,7 +186,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features of the same time.
 
         """
-        value = _value(y)
+        value = reading.moderate(y, "y")
         exogenous = self._checked(x)
         size, lags = abs(value), [0.0, *map(abs, self._history)]
         if size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + statistics.median_low(lags))):
@@ -284,7 +282,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features, one for each value.
 
         """
-        values = [_value(y) for y in ys]
+        values = [reading.moderate(y, "y") for y in ys]
         features = [self._checked(x) for x in ([None] * len(values) if xs is None else xs)]
         if len(features) != len(values):
             raise ValueError(f"xs must have one entry for each of the {len(values)} values, got {len(features)}")
@@ -488,11 +486,3 @@ def _lags(lags: Any) -> tuple[int, ...]:
     if not lags or len(set(lags)) != len(lags):
         raise ValueError(f"lags must be a whole number >= 1 or several distinct ones, got {lags!r}")
     return tuple(lags)
-
-
-def _value(y: Any) -> float:
-    """A value of a series, or an error."""
-    value = reading.target(y, "y")
-    if abs(value) > LARGEST_VALUE:
-        raise ValueError(f"y is {y!r}: it must be at most {LARGEST_VALUE:g} either way; rescale the series")
-    return value

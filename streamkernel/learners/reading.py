@@ -23,6 +23,8 @@ from ..core.types import Matrix, Vector
 from ..kernels import Feature
 
 LARGEST_TARGET = math.sqrt(LARGEST_SQUARE)
+# Of targets in whose unit others are measured or forecast: squares of what is large in it stay finite.
+LARGEST_MODERATE = 1e100
 # Of 1/w: what is computed from the noise stays finite.
 SMALLEST_NOISE, LARGEST_NOISE = 1e-100, 1e100
 
@@ -85,6 +87,14 @@ def target(value: Any, what: str = "target y") -> float:
     result = number(what, value)
     if abs(result) > LARGEST_TARGET:
         raise ValueError(f"{what} is {value!r}: its square overflows; rescale the target")
+    return result
+
+
+def moderate(value: Any, what: str = "target y") -> float:
+    """A target in whose unit others may be measured, or an error."""
+    result = target(value, what)
+    if abs(result) > LARGEST_MODERATE:
+        raise ValueError(f"{what} is {value!r}: it must be at most {LARGEST_MODERATE:g} either way; rescale the target")
     return result
 
 
