@@ -18,7 +18,8 @@ from .links import Links
 
 REGARDLESS = (0.0, 0.02, 0.05, 0.1, 0.2)
 FIRST_WEIGHTS = (0.9, 0.025, 0.025, 0.025, 0.025)
-FIRST_CURVE = (1.0, 0.0)
+# Where so many labels come regardless, those that do not are known better than it seems: a begins at 1 + 10 ε.
+FIRST_CURVES = tuple((1.0 + 10.0 * share, 0.0) for share in REGARDLESS)
 STRENGTH, FORGETTING, SHARE = 5.0, 0.9995, 0.001
 LEAST = 1e-6
 
@@ -41,7 +42,7 @@ class Confidence:
 
     def __init__(self) -> None:
         self._regardless = np.array(REGARDLESS)[:, None]
-        self._links = Links(np.array([FIRST_CURVE] * len(REGARDLESS)), STRENGTH, FORGETTING)
+        self._links = Links(np.array(FIRST_CURVES), STRENGTH, FORGETTING)
         self._weighting = Weighting("bma", len(REGARDLESS), FORGETTING, SHARE, 2.0, FIRST_WEIGHTS)
 
     def _parts(self, mixed: Vector, frequencies: Vector) -> tuple[Vector, Matrix, Matrix]:
@@ -52,7 +53,8 @@ class Confidence:
 
     def shares(self, mixed: Vector, frequencies: Vector) -> Vector:
         """The probability of every class, from those of a mixture and the frequencies."""
-        return np.asarray(self._weighting.weights @ self._parts(mixed, frequencies)[2])
+        result = self._weighting.weights @ self._parts(mixed, frequencies)[2]
+        return np.asarray(result / result.sum())  # none is above one by a rounding error
 
     def learn(self, mixed: Vector, frequencies: Vector, label: int) -> None:
         """Take in the label of which the mixture had said this."""

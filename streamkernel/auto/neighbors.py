@@ -6,6 +6,7 @@ of a fixed size.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ from ..core.types import Matrix, Vector
 
 # Who votes: so many nearest of so many newest samples.
 VOTES = ((3, 200), (10, 200), (3, 1000), (10, 1000))
-NEIGHBOR_NAMES = tuple(f"{count} nearest of {newest}" for count, newest in VOTES)
+METRICS = ("in units of each column", "in one unit")
+NEIGHBOR_NAMES = tuple(f"{count} nearest of {newest} {metric}" for metric in METRICS for count, newest in VOTES)
 # Of very many columns fewer samples are kept, but no fewer than this.
 MOST_CELLS, FEWEST = 100_000, 50
+# A squared distance counts as larger by this with every further sample: of equal ones the newest vote.
+AGE = 1e-6
 # The frequencies of the classes count like so many votes.
 PRIOR = 1.0
 
@@ -33,7 +37,7 @@ class Neighbors:
     >>> neighbors.widen(np.array([np.nan]))
     >>> for value in range(10):
     ...     neighbors.learn(np.array([float(value)]), int(value >= 5))
-    >>> neighbors.estimates(np.array([4.0]), np.array([1.0]), np.array([0.5, 0.5])).round(2)
+    >>> neighbors.estimates(np.array([4.0]), [1.0], np.array([0.5, 0.5])).round(2)
     array([[0.62, 0.38],
            [0.5 , 0.5 ],
            [0.62, 0.38],
@@ -50,19 +54,22 @@ class Neighbors:
         """How many samples of so many columns are kept."""
         return min(max(newest for _, newest in VOTES), max(FEWEST, MOST_CELLS // max(1, columns)))
 
-    def estimates(self, row: Vector, inverse: Vector, shares: Vector) -> Matrix:
-        """The votes as shares: a row for each of `VOTES`, of distances in units whose inverses are given."""
+    def estimates(self, row: Vector, units: Sequence[Vector | float], shares: Vector) -> Matrix:
+        """The votes as shares: a row for each of `VOTES`, by distances with each of the units, which multiply."""
         first = max(0, self._end - self._newest(len(row)))
-        rows, places = self._rows[first : self._end], self._places[first : self._end]
-        distances = (((rows - row) * inverse) ** 2).sum(axis=1)
-        result = np.empty((len(VOTES), len(shares)))
-        for i, (count, newest) in enumerate(VOTES):
-            near, voters = distances[-newest:], places[-newest:]
-            if len(near) > count:
-                voters = voters[np.argpartition(near, count)[:count]]
-            votes = np.bincount(voters, minlength=len(shares))
-            result[i] = (votes + PRIOR * shares) / (len(voters) + PRIOR)
-        return result
+        places = self._places[first : self._end]
+        differences = self._rows[first : self._end] - row
+        ages = AGE * np.arange(len(places), 0, -1)
+        result = []
+        for unit in units:
+            distances = ages + ((differences * unit) ** 2).sum(axis=1)
+            for count, newest in VOTES:
+                near, voters = distances[-newest:], places[-newest:]
+                if len(near) > count:
+                    voters = voters[np.argpartition(near, count)[:count]]
+                votes = np.bincount(voters, minlength=len(shares))
+                result.append((votes + PRIOR * shares) / (len(voters) + PRIOR))
+        return np.array(result)
 
     def learn(self, row: Vector, place: int) -> None:
         """Keep a sample, which has no gaps; where older ones have them they were as this one."""

@@ -16,9 +16,10 @@ from .boundaries import BOUNDARY_NAMES, Boundaries
 from .experience import Experience, Guesses
 from .neighbors import NEIGHBOR_NAMES, Neighbors
 from .profiles import PROFILE_NAMES, Profiles
+from .tables import TABLE_NAMES, Tables
 from .units import RunningUnits
 
-PLAIN_NAMES = (*NEIGHBOR_NAMES, *BOUNDARY_NAMES, *PROFILE_NAMES)
+PLAIN_NAMES = (*NEIGHBOR_NAMES, *BOUNDARY_NAMES, *PROFILE_NAMES, *TABLE_NAMES)
 # What they estimate are probabilities already.
 FIRST_LINK = (0.0, 1.0)
 
@@ -35,7 +36,7 @@ class PlainExperts:
         self._classes = 0
         self._order: Indices = np.empty(0, dtype=np.intp)
         self._units, self._neighbors = RunningUnits(), Neighbors()
-        self._boundaries, self._profiles = Boundaries(), Profiles()
+        self._boundaries, self._profiles, self._tables = Boundaries(), Profiles(), Tables()
         self._experience = Experience(len(PLAIN_NAMES), FIRST_LINK)
         self._seen: tuple[bytes, Guesses] | None = None
 
@@ -46,9 +47,12 @@ class PlainExperts:
             values = row[self._order]
             sample = self._units.standardized(values)
             estimates = [
-                self._neighbors.estimates(self._units.filled(values), self._units.inverse, shares),
+                self._neighbors.estimates(
+                    self._units.filled(values), (self._units.inverse, self._units.common), shares
+                ),
                 self._boundaries.estimates(sample, shares),
                 self._profiles.estimates(sample, shares),
+                self._tables.estimates(sample, shares),
             ]
             seen = self._seen = key, self._experience.guesses(np.vstack(estimates))
         return seen[1]
@@ -64,8 +68,8 @@ class PlainExperts:
         elif classes == self._classes:
             return
         self._classes = classes
-        self._boundaries.widen(len(columns), classes)
-        self._profiles.widen(len(columns), classes)
+        for part in (self._boundaries, self._profiles, self._tables):
+            part.widen(len(columns), classes)
         self._seen = None
 
     def learn(self, row: Vector, place: int, shares: Vector, is_known: bool) -> None:
@@ -78,6 +82,7 @@ class PlainExperts:
         self._neighbors.learn(self._units.filled(values), place)
         self._boundaries.learn(sample, place, self._boundaries.estimates(sample, shares))
         self._profiles.learn(sample, place)
+        self._tables.learn(sample, place)
         self._seen = None
 
     @property
@@ -87,7 +92,8 @@ class PlainExperts:
 
     @property
     def _parts(self) -> tuple[Any, ...]:
-        return self._units, self._neighbors, self._boundaries, self._profiles, self._experience
+        seeing = self._boundaries, self._profiles, self._tables
+        return self._units, self._neighbors, *seeing, self._experience
 
     def get_state(self) -> list[Any]:
         """For a checkpoint."""

@@ -30,7 +30,7 @@ class Profiles:
     >>> for value in np.sin(np.arange(300.0)):
     ...     profiles.learn(np.array([value]), int(abs(value) > 0.5))
     >>> profiles.estimates(np.array([0.1]), shares)[:, 1].round(2)
-    array([0.23, 0.23])
+    array([0.28, 0.27])
 
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ class RunningUnits:
         self._counts, self._means, self._variances = np.empty(0), np.empty(0), np.empty(0)
         self.inverse = np.empty(0)
         """One over the deviation of each column, zero where it has not varied."""
+        self.common = 0.0
+        """One over the mean deviation of all columns that have: for those that are alike, as those of a picture."""
 
     def filled(self, row: Vector) -> Vector:
         """A row with the mean where there is a gap."""
@@ -59,7 +62,9 @@ class RunningUnits:
         self._variances += rates * ((1.0 - rates) * distances**2 - self._variances)
         varied = self._variances > 0.0
         self.inverse = np.zeros(len(row))
-        self.inverse[varied] = 1.0 / np.sqrt(self._variances[varied])
+        if varied.any():
+            self.inverse[varied] = 1.0 / np.sqrt(self._variances[varied])
+            self.common = 1.0 / math.sqrt(float(self._variances[varied].mean()))
 
     def widen(self, blank: Vector) -> None:
         """Further columns: what each was in every sample so far, zero or a gap."""
@@ -70,8 +75,8 @@ class RunningUnits:
 
     def get_state(self) -> list[Any]:
         """For a checkpoint."""
-        return [self._total, self._counts, self._means, self._variances, self.inverse]
+        return [self._total, self._counts, self._means, self._variances, self.inverse, self.common]
 
     def set_state(self, state: list[Any]) -> None:
         """From a checkpoint."""
-        self._total, self._counts, self._means, self._variances, self.inverse = state
+        self._total, self._counts, self._means, self._variances, self.inverse, self.common = state

@@ -84,12 +84,12 @@ def _automatic_forecaster() -> None:
 def _classifier() -> None:
     import numpy as np
 
-    from ... import KernelMixtureClassifier
+    from ... import AutoKernelClassifier, KernelMixtureClassifier
 
-    model = KernelMixtureClassifier()
-    for x in np.random.default_rng(0).random((SAMPLES, 2)).tolist():
-        model.predict_proba_one({"a": x[0], "b": x[1]})
-        model.learn_one({"a": x[0], "b": x[1]}, "yes" if x[0] > 0.5 else "no")
+    for model in (AutoKernelClassifier(), KernelMixtureClassifier()):
+        for x in np.random.default_rng(0).random((SAMPLES, 2)).tolist():
+            model.predict_proba_one({"a": x[0], "b": x[1]})
+            model.learn_one({"a": x[0], "b": x[1]}, "yes" if x[0] > 0.5 else "no")
 
 
 PARTS = {
