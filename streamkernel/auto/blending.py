@@ -18,7 +18,7 @@ SEEING = 2
 # Of each row of `Labels.shares` in a product: by Bayes' rule, p(k | x) / p(k) · p(k | last label).
 LABEL_EXPONENTS = (-1.0, 0.0, 0.0, 1.0)
 # The weight of a source that does not know the features, to begin with, where that of another is one.
-FIRST_LABEL_WEIGHT = 0.2
+FIRST_LABEL_WEIGHT = 0.05
 STRENGTH, EXPERTS_STRENGTH, FORGETTING = 5.0, 20.0, 0.999
 LEAST = 1e-6
 
