@@ -34,12 +34,14 @@ class AutoKernelClassifier(AutoKernelModel, base.Classifier):
 
     From a window of recent samples it learns a length scale for every feature, anew as the stream grows and when its
     errors show drift. Experts that forget at different paces estimate the shares of all classes at once, over one
-    dictionary and one covariance. What labels alone say counts too: how frequent each class is, in all and of late, and
-    what followed the last label, which matters where labels persist. All of it is mixed by how well it has predicted,
-    and the probabilities are calibrated online.
+    dictionary and one covariance. Plain experts stand beside them from the second sample on: the nearest of the newest
+    samples, straight boundaries, and how the values of single columns are distributed in each class. What labels alone
+    say counts too: how frequent each class is, in all and of late, and what followed the last label, which matters
+    where labels persist. All of it is mixed by how well it has predicted, and the probabilities are calibrated online.
 
     Scales are learned a little with every sample: no step takes long. Memory is bounded but for the names and counts of
-    the classes; of more than 500 classes, the experts tell those apart that are most frequent.
+    the classes; of more than 500 classes, the kernel experts tell those apart that are most frequent, and boundaries
+    and single columns the first 50.
 
     Parameters
     ----------
