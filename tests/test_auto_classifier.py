@@ -164,7 +164,9 @@ def test_of_very_many_classes_the_frequent_ones_have_columns() -> None:
     assert targets.estimates(np.zeros((2, MOST_COLUMNS))).shape == (2, MOST_COLUMNS + 51)
 
 
-@pytest.mark.parametrize("labels", [("yes", "no"), (1, 2), (True, False), (("a", 1), ("a", 2)), (1.5, "one")])
+@pytest.mark.parametrize(
+    "labels", [("yes", "no"), (1, 2), (True, False), (("a", 1), ("a", 2)), (1.5, "one"), ("None", "nan")]
+)
 def test_labels_of_any_kind(labels: tuple[Hashable, Hashable]) -> None:
     model = AutoKernelClassifier("low")
     for t in range(120):

@@ -9,7 +9,6 @@ import numpy as np
 from ..core.types import Matrix, Vector
 from ..ensembles.weighting import Weighting
 from .confidence import Confidence
-from .labels import NAMES
 from .links import Links
 
 DISCOUNT, SHARE = 0.99, 0.001
@@ -17,8 +16,8 @@ DISCOUNT, SHARE = 0.99, 0.001
 SEEING = 2
 # Of each row of `Labels.shares` in a product: by Bayes' rule, p(k | x) / p(k) · p(k | last label).
 LABEL_EXPONENTS = (-1.0, 0.0, 0.0, 1.0)
-# The weight of a source that does not know the features, to begin with, where that of another is one.
-FIRST_LABEL_WEIGHT = 0.05
+# The first weight of each of these sources, where that of one that knows the features is one.
+FIRST_LABEL_WEIGHTS = (0.05, 0.05, 1.0, 1.0)
 STRENGTH, EXPERTS_STRENGTH, FORGETTING = 5.0, 20.0, 0.999
 LEAST = 1e-6
 
@@ -48,7 +47,7 @@ class Blend:
     """
 
     def __init__(self, experts: int) -> None:
-        first = [1.0] * SEEING + [FIRST_LABEL_WEIGHT] * len(NAMES) + [1.0, 1.0]
+        first = [1.0] * SEEING + [*FIRST_LABEL_WEIGHTS] + [1.0, 1.0]
         self._weighting = Weighting("bma", len(first), DISCOUNT, SHARE, 2.0, first)
         self._product, self._great = (
             Links(np.array([[1.0 / count] * count + [*LABEL_EXPONENTS]]), strength, FORGETTING)

@@ -158,7 +158,7 @@ class AutoKernelClassifier(AutoKernelModel, base.Classifier):
         labels = self._labels.shares()
         plain = self._plain.guesses(row, labels[0])
         if self._mixture is None:
-            kernel, experts = plain.mixed, np.full((EXPERTS, labels.shape[1]), 1.0 / labels.shape[1])
+            kernel, experts = labels[-1], np.full((EXPERTS, labels.shape[1]), 1.0 / labels.shape[1])
         else:
             _, experts, kernel = self._mixture.guesses(row)
         return Sources(np.vstack([kernel, plain.mixed, labels]), np.vstack([experts, plain.shares, labels]))
