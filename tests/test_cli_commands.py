@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import streamkernel
-from streamkernel import KRLS, AutoKernelRegressor, cli
+from streamkernel import KRLS, AutoKernelRegressor, KernelMixtureClassifier, cli
 from streamkernel.cli.commands import COMMANDS
+from streamkernel.session import Session
 
 
 def write(path, names, rows):
