@@ -90,6 +90,26 @@ def seasonal(seed: int) -> Load:
     return first(ROWS, stream)
 
 
+def motifs(seed: int) -> Load:
+    """Forty letters in a row: two kinds of signals near the middle, each where several letters agree, and neither."""
+
+    def stream() -> Iterator[Sample]:
+        random = np.random.default_rng(seed)
+        signals = {"start": (17, "GTRAGT"), "end": (12, "YYYYNCAG")}
+        meanings = {"R": "AG", "Y": "CT", "N": "ACGT"}
+        while True:
+            letters = random.choice(list("ACGT"), size=40)
+            label = str(random.choice(["start", "end", "neither"], p=[0.25, 0.25, 0.5]))
+            if label in signals:
+                place, signal = signals[label]
+                for i, letter in enumerate(signal):
+                    if random.random() < 0.85 or letter in "GN":
+                        letters[place + i] = random.choice(list(meanings.get(letter, letter)))
+            yield {f"p{i}": "ACGT".index(letter) + 1 for i, letter in enumerate(letters)}, label != "neither"
+
+    return first(ROWS, stream)
+
+
 def turned(stream: Any) -> Iterator[Sample]:
     """The features in another order: the same classes, elsewhere."""
     for x, y in stream:
@@ -170,4 +190,23 @@ DEVELOPMENT: dict[str, Load] = {
     "Mixed": drifting(*(partial(synth.Mixed, i, seed=s) for s, i in enumerate((0, 1, 0)))),
     "RandomTree": first(ROWS, lambda: synth.RandomTree(2, 2, n_classes=3)),
     "RandomRBF": first(ROWS, lambda: synth.RandomRBF(2, 2, n_classes=5, n_features=10, n_centroids=40)),
+    # Generators of reported streams with other functions, orders, seeds and sizes.
+    "other Agrawal": drifting(*(partial(synth.Agrawal, i, seed=10 + i, perturbation=0.05) for i in (1, 4, 8))),
+    "other Sine": drifting(*(partial(synth.Sine, i, seed=10 + i) for i in (3, 2, 1))),
+    "other STAGGER": drifting(*(partial(synth.STAGGER, i, seed=10 + i) for i in (2, 0, 1, 2))),
+    "other SEA": drifting(*(partial(synth.SEA, i, seed=10 + i, noise=0.1) for i in (3, 0))),
+    "other LED": first(
+        ROWS, lambda: synth.LEDDrift(seed=5, noise_percentage=0.15, irrelevant_features=True, n_drift_features=2)
+    ),
+    "other Hyperplane": first(
+        ROWS,
+        lambda: synth.Hyperplane(seed=5, n_features=6, n_drift_features=3, mag_change=0.004, noise_percentage=0.1),
+    ),
+    "other RBF drift": first(
+        ROWS,
+        lambda: synth.RandomRBFDrift(
+            7, 7, n_classes=3, n_features=6, n_centroids=20, change_speed=0.003, n_drift_centroids=20
+        ),
+    ),
+    "motifs": motifs(seed=5),
 }

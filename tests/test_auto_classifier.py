@@ -15,6 +15,7 @@ from river import checks, compose, evaluate, metrics, preprocessing
 import streamkernel
 from streamkernel import AutoKernelClassifier
 from streamkernel.auto.classes import MOST_COLUMNS, Classes
+from streamkernel.auto.experience import Experience
 
 Sample = tuple[dict[Any, Any], Hashable]
 
@@ -164,7 +165,9 @@ def test_of_very_many_classes_the_frequent_ones_have_columns() -> None:
     assert targets.estimates(np.zeros((2, MOST_COLUMNS))).shape == (2, MOST_COLUMNS + 51)
 
 
-@pytest.mark.parametrize("labels", [("yes", "no"), (1, 2), (True, False), (("a", 1), ("a", 2)), (1.5, "one")])
+@pytest.mark.parametrize(
+    "labels", [("yes", "no"), (1, 2), (True, False), (("a", 1), ("a", 2)), (1.5, "one"), ("None", "nan")]
+)
 def test_labels_of_any_kind(labels: tuple[Hashable, Hashable]) -> None:
     model = AutoKernelClassifier("low")
     for t in range(120):
@@ -329,3 +332,10 @@ def test_a_sample_far_from_all_others_leaves_probabilities_that_are_numbers(valu
     for x in ({"a": 0.1, "b": 0.2}, {"a": -value, "b": 0.0}):
         chances = model.predict_proba_one(x)
         assert sum(chances.values()) == pytest.approx(1.0) and min(chances.values()) >= 0.0
+
+
+def test_an_estimate_of_zero_bends_to_a_tenth_of_an_equal_share() -> None:
+    features = Experience(2, (2.0, 0.5)).guesses(np.array([[0.0, 0.9, 0.1, 0.0], [-0.5, 1.5, 0.0, 0.0]])).features
+    assert features[0, 1, 0] == pytest.approx(math.log(0.1 / 4))
+    bent = 0.5 * (features[1, 0] + np.sqrt(features[1, 0] ** 2 + 4.0 * (0.1 / 4) ** 2))
+    np.testing.assert_allclose(np.exp(features[1, 1]), bent)

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import streamkernel
-from streamkernel import KRLS, AutoKernelRegressor, cli
+from streamkernel import KRLS, AutoKernelRegressor, KernelMixtureClassifier, cli
 from streamkernel.cli.commands import COMMANDS
+from streamkernel.session import Session
 
 
 def write(path, names, rows):
@@ -157,6 +158,18 @@ def test_a_resumed_classifier_continues_bit_for_bit(folder, capsys):
     assert cli.main(["run", "part.csv", *options, "--save", "m.skm", "--predictions", "p.csv", "--resume"]) == 0
     assert (folder / "m.skm").read_bytes() == (folder / "whole.skm").read_bytes()
     assert (folder / "p.csv").read_bytes() == (folder / "whole.csv").read_bytes()
+
+
+def test_a_session_of_the_former_classifier_goes_on(folder, capsys):
+    """Classes were learned by a mixture of standardized numbers; such checkpoints are resumed as they are."""
+    names = (folder / "flowers.csv").read_text().splitlines()[0].split(",")
+    features = [name for name in names if name != "species"]
+    session = Session(KernelMixtureClassifier(), scale=True, encode=True, target="species", features=features)
+    session.save(folder / "m.skm")
+    assert cli.main(["classify", "flowers.csv", "--target", "species", "--save", "m.skm", "--resume", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["model"] == "KernelMixtureClassifier"
+    assert cli.main(["classify", "flowers.csv", "--target", "species", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["model"] == "AutoKernelClassifier"
 
 
 def test_decimal_commas_are_not_guessed(folder, capsys):

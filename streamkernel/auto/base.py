@@ -146,7 +146,7 @@ class AutoKernelModel(base.Estimator, Checkpointed):
             self._encoder.read(x)
             reading.noise(weight)
         values = [*targets, *(value for x in samples for value in x.values())]
-        largest = max((abs(value) for value in values if isinstance(value, numbers.Real)), default=0.0)
+        largest = max((abs(float(value)) for value in values if isinstance(value, numbers.Real)), default=0.0)
         is_usual = largest <= ORDINARY and max(weights, default=0.0) <= LARGEST_USUAL_WEIGHT
 
         def learn_all() -> None:

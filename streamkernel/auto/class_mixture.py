@@ -6,43 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from ..core.types import Matrix, Vector
-from ..ensembles.weighting import Weighting
+from ..core.types import Vector
 from ..learners.bank import Bank
 from ..learners.recursion import Recursion
 from .classes import Classes
-from .links import Links
+from .experience import Experience, Guesses
 from .mixture import LARGEST_USUAL, MOST_REMOVALS, names_of
-from .tuning import Tuning, scaling_of
+from .tuning import LINEAR_PACES, PACES, ROUGH_PACES, Tuning, scaling_of
 
-DISCOUNT, SHARE = 0.99, 0.001
+EXPERTS = len(PACES) + len(ROUGH_PACES) + len(LINEAR_PACES)
 # Of each expert: the weights of the estimated share of a class and of its logarithm.
-FIRST_LINK, LINK_STRENGTH, LINK_FORGETTING = (2.0, 0.5), 5.0, 0.999
-# An estimate bends towards zero where it is below this part of an equal share.
-BEND = 0.1
-# An estimate of a share that is farther from zero says no more: the straight lines go on far from all samples.
-FARTHEST = 10.0
-LEAST = 1e-6
+FIRST_LINK = (2.0, 0.5)
 
 
-class Experience:
-    """What a mixture has learned about its experts that outlasts them: the next ones have the same roles."""
-
-    def __init__(self, count: int) -> None:
-        self.weighting = Weighting("bma", count, DISCOUNT, SHARE, 2.0)
-        self.links = Links(np.array([FIRST_LINK] * count), LINK_STRENGTH, LINK_FORGETTING)
-
-    def get_state(self) -> list[Any]:
-        """For a checkpoint."""
-        return [self.weighting.get_state(), self.links.get_state()]
-
-    @classmethod
-    def from_state(cls, state: list[Any]) -> Experience:
-        """From a checkpoint."""
-        experience = cls(len(state[0][0]))
-        experience.weighting.set_state(state[0])
-        experience.links.set_state(state[1])
-        return experience
+def new_experience() -> Experience:
+    """That of experts of which nothing is known yet."""
+    return Experience(EXPERTS, FIRST_LINK)
 
 
 class ClassMixture:
@@ -61,7 +40,7 @@ class ClassMixture:
 
     def __init__(self, tuning: Tuning, bank: Bank, experience: Experience) -> None:
         self.tuning, self.bank, self.experience = tuning, bank, experience
-        self._seen: tuple[bytes, Vector, Vector, Matrix] | None = None
+        self._seen: tuple[bytes, Vector, Guesses] | None = None
 
     @property
     def targets(self) -> Classes:
@@ -70,29 +49,22 @@ class ClassMixture:
         assert isinstance(targets, Classes)
         return targets
 
-    def _features(self, means: Vector) -> Vector:
-        """What the links go by, from the experts' means: by expert, feature and class."""
-        estimates = np.clip(self.targets.estimates(means), -FARTHEST, FARTHEST)
-        bend = BEND / estimates.shape[-1]
-        positive = 0.5 * (estimates + np.sqrt(estimates**2 + 4.0 * bend**2))
-        return np.stack([estimates, np.log(positive)], axis=-2)
-
-    def _guesses(self, row: Vector) -> tuple[Vector, Vector, Matrix]:
-        """The scaled sample, the links' features and the experts' probabilities; remembered, as it is learned next."""
+    def _look(self, row: Vector) -> tuple[Vector, Guesses]:
+        """The scaled sample and what the experts say of it; remembered, as it is learned next."""
         key, seen = row.tobytes(), self._seen  # threads that predict exchange it
         if seen is None or seen[0] != key:
             scaled = self.tuning.scaling.transform(row)
-            features = self._features(self.bank.means_of_rows(scaled[None])[0])
-            seen = self._seen = key, scaled, features, self.experience.links.shares(features)
+            estimates = self.targets.estimates(self.bank.means_of_rows(scaled[None])[0])
+            seen = self._seen = key, scaled, self.experience.guesses(estimates)
         return seen[1:]
 
-    def predict(self, row: Vector) -> Vector:
+    def guesses(self, row: Vector) -> Guesses:
         """The probability of every class."""
-        return self.experience.weighting.weights @ self._guesses(row)[2]
+        return self._look(row)[1]
 
     def is_usual(self, row: Vector) -> bool:
         """Whether a sample lies where, in the tuning's units, squares and their products are far from overflow."""
-        return bool((np.abs(self._guesses(row)[0]) <= LARGEST_USUAL).all())  # NaN is not
+        return bool((np.abs(self._look(row)[0]) <= LARGEST_USUAL).all())  # NaN is not
 
     def add_class(self) -> None:
         """One class more, of which there was no sample so far."""
@@ -102,11 +74,8 @@ class ClassMixture:
 
     def learn(self, row: Vector, place: int, w: float) -> None:
         """Weigh the experts by their predictions of the sample, then let them learn it."""
-        scaled, features, shares = self._guesses(row)
-        experience = self.experience
-        right = np.maximum(shares[:, place], LEAST)
-        experience.weighting.update(np.log(right), 1.0 - right)
-        experience.links.learn(features, place, shares)
+        scaled, guesses = self._look(row)
+        self.experience.learn(guesses, place)
         targets = self.targets.scaled(np.array([float(place)]))[0]
         if self.bank.learn_row(scaled, targets, w):
             self.bank.relax(MOST_REMOVALS)
@@ -115,13 +84,12 @@ class ClassMixture:
     @property
     def best(self) -> Recursion:
         """The expert with the largest weight."""
-        return self.bank.experts[int(np.argmax(self.experience.weighting.weights))].recursion
+        return self.bank.experts[int(np.argmax(self.experience.weights))].recursion
 
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each expert, by what it is."""
-        weights = self.experience.weighting.weights.tolist()
-        return dict(zip(names_of(self.tuning, self.bank), weights, strict=True))
+        return dict(zip(names_of(self.tuning, self.bank), self.experience.weights.tolist(), strict=True))
 
     def get_state(self) -> dict[str, Any]:
         """For a checkpoint."""
@@ -141,4 +109,6 @@ class ClassMixture:
         *units, ridge, reference = state["units"]
         scaling = scaling_of(state["columns"], names)
         tuning = Tuning(scaling, Classes(*units), state["point"], ridge, state["kernel"], reference)
-        return cls(tuning, Bank(state["experts"]), Experience.from_state(state["experience"]))
+        experience = new_experience()
+        experience.set_state(state["experience"])
+        return cls(tuning, Bank(state["experts"]), experience)

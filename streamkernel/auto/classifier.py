@@ -12,14 +12,16 @@ from ..core.types import Matrix, Vector
 from ..learners import reading
 from ..learners.bank import Bank
 from .base import AutoKernelModel
-from .blending import Blend
-from .class_mixture import ClassMixture, Experience
+from .blending import Blend, Sources
+from .class_mixture import EXPERTS, ClassMixture, new_experience
 from .classes import Classes
 from .labels import NAMES, Labels
 from .many import like, samples_of
+from .plain import PLAIN_NAMES, PlainExperts
 from .tuning import Tuning
 
-KERNELS, PRODUCT = "kernel experts", "the product of all"
+SOURCE_NAMES = ("kernel experts", "plain experts", *NAMES)
+PRODUCT_NAMES = ("the product of these", "the product of all experts")
 MOST_TOLD = 10
 
 
@@ -32,12 +34,14 @@ class AutoKernelClassifier(AutoKernelModel, base.Classifier):
 
     From a window of recent samples it learns a length scale for every feature, anew as the stream grows and when its
     errors show drift. Experts that forget at different paces estimate the shares of all classes at once, over one
-    dictionary and one covariance. What labels alone say counts too: how frequent each class is, in all and of late, and
-    what followed the last label, which matters where labels persist. All of it is mixed by how well it has predicted,
-    and the probabilities are calibrated online.
+    dictionary and one covariance. Plain experts stand beside them from the second sample on: the nearest of the newest
+    samples, straight boundaries, and how the values of single columns are distributed in each class. What labels alone
+    say counts too: how frequent each class is, in all and of late, and what followed the last label, which matters
+    where labels persist. All of it is mixed by how well it has predicted, and the probabilities are calibrated online.
 
     Scales are learned a little with every sample: no step takes long. Memory is bounded but for the names and counts of
-    the classes; of more than 500 classes, the experts tell those apart that are most frequent.
+    the classes; of more than 500 classes, the kernel experts tell those apart that are most frequent, and boundaries
+    and single columns the first 50.
 
     Parameters
     ----------
@@ -69,7 +73,8 @@ class AutoKernelClassifier(AutoKernelModel, base.Classifier):
         super().__init__(budget)
         self._mixture: ClassMixture | None = None
         self._labels = Labels()
-        self._blend = Blend()
+        self._plain = PlainExperts()
+        self._blend = Blend(EXPERTS + len(PLAIN_NAMES))
 
     @property
     def _multiclass(self) -> bool:
@@ -148,17 +153,22 @@ class AutoKernelClassifier(AutoKernelModel, base.Classifier):
             reading.check_label(label)
         return labels
 
-    def _sources(self, row: Vector) -> Matrix:
-        """What the kernel experts say of the classes, and what the labels do: a row each."""
-        shares = self._labels.shares()
-        kernel = shares[-1] if self._mixture is None else self._mixture.predict(row)
-        return np.vstack([kernel, shares])
+    def _sources(self, row: Vector) -> Sources:
+        """What the experts say of the classes, and what the labels do."""
+        labels = self._labels.shares()
+        plain = self._plain.guesses(row, labels[0])
+        if self._mixture is None:
+            kernel, experts = labels[-1], np.full((EXPERTS, labels.shape[1]), 1.0 / labels.shape[1])
+        else:
+            _, experts, kernel = self._mixture.guesses(row)
+        return Sources(np.vstack([kernel, plain.mixed, labels]), np.vstack([experts, plain.shares, labels]))
 
     def _take_in(self, row: Vector, y: Hashable, w: float) -> None:
         """Learn an encoded sample: who predicted it how well, then the sample itself."""
         self._count += 1
         error, is_known = None, self._labels.knows(y)
         place = self._labels.place(y)
+        self._plain.adopt(self._encoder.columns, self._encoder.widened(row[:0]), len(self._labels.classes))
         if is_known:
             sources = self._sources(row)
             if self._mixture is not None:
@@ -168,6 +178,7 @@ class AutoKernelClassifier(AutoKernelModel, base.Classifier):
             self._mixture.add_class()
         if self._mixture is not None:
             self._mixture.learn(row, place, w)
+        self._plain.learn(row, place, self._labels.shares()[0], is_known)
         if self._renewal is not None and not is_known:
             self._renewal.add_output()
         self._window.append(self._encoder.columns, row, [float(place), w])
@@ -183,7 +194,7 @@ class AutoKernelClassifier(AutoKernelModel, base.Classifier):
         return Classes(*state)
 
     def _take_over(self, tuning: Tuning, bank: Bank) -> None:
-        experience = Experience(len(bank.experts)) if self._mixture is None else self._mixture.experience
+        experience = new_experience() if self._mixture is None else self._mixture.experience
         self._mixture = ClassMixture(tuning, bank, experience)
 
     # What it has found -----------------------------------------------------------------------------------------------
@@ -195,8 +206,8 @@ class AutoKernelClassifier(AutoKernelModel, base.Classifier):
 
     @property
     def source_weights(self) -> dict[str, float]:
-        """The weight of each source of probabilities: kernel experts, what labels alone say, the product of all."""
-        return dict(zip((KERNELS, *NAMES, PRODUCT), self._blend.weighting.weights.tolist(), strict=True))
+        """The weight of each source of probabilities: experts, what labels alone say, and products of these."""
+        return dict(zip((*SOURCE_NAMES, *PRODUCT_NAMES), self._blend.weights.tolist(), strict=True))
 
     def _told_of_targets(self) -> list[str]:
         counts = self._labels.shares()[0]
@@ -207,23 +218,27 @@ class AutoKernelClassifier(AutoKernelModel, base.Classifier):
 
     def _told_of_predictions(self) -> list[str]:
         if self._mixture is None:
-            return ["Nothing chosen yet: predictions are what the labels alone say."]
+            return ["Nothing chosen yet: predictions are what plain experts and labels say."]
         weights = sorted(self.source_weights.items(), key=lambda pair: -pair[1])
-        exponents = zip((KERNELS, *NAMES), self._blend.exponents.tolist(), strict=True)
+        plain = sorted(self._plain.weights.items(), key=lambda pair: -pair[1])
+        exponents = zip(SOURCE_NAMES, self._blend.exponents.tolist(), strict=True)
         return [
             "Sources by weight: " + ", ".join(f"{name} {weight:.2g}" for name, weight in weights) + ".",
             "Exponents in the product: " + ", ".join(f"{name} {value:.2g}" for name, value in exponents) + ".",
+            "Plain experts by weight: " + ", ".join(f"{name} {weight:.2g}" for name, weight in plain) + ".",
         ]
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
     def _get_state(self) -> dict[str, Any]:
-        return {"classes": self._labels.get_state(), "blend": self._blend.get_state()} | super()._get_state()
+        parts: dict[str, Any] = {"classes": self._labels, "plain": self._plain, "blend": self._blend}
+        return {name: part.get_state() for name, part in parts.items()} | super()._get_state()
 
     def _set_state(self, state: dict[str, Any]) -> None:
         self._labels.set_state(state["classes"])
         self._blend.set_state(state["blend"])
         super()._set_state(state)
+        self._plain.set_state(state["plain"], self._encoder.columns)
 
     def _restore_mixture(self, state: dict[str, Any]) -> None:
         self._mixture = ClassMixture.from_state(state, self._encoder.columns)

@@ -54,14 +54,20 @@ class Links:
         powers /= powers.sum(axis=1, keepdims=True)
         return powers
 
-    def learn(self, features: Vector, label: int, shares: Matrix) -> None:
-        """A step towards weights with which the label would have been likelier than by these shares."""
+    def learn(self, features: Vector, label: int, shares: Matrix, counts: Vector | None = None) -> None:
+        """A step towards weights with which the label would have been likelier than by these shares.
+
+        `counts` is by how much the sample counts for each softmax; None is one.
+        """
         means = np.einsum("efk,ek->ef", features, shares)
         centered = features - means[:, :, None]
         curvature = np.matmul(centered * shares[:, None, :], centered.transpose(0, 2, 1))
+        slope = centered[:, :, label]
+        if counts is not None:
+            curvature, slope = curvature * counts[:, None, None], slope * counts[:, None]
         keep = self._forgetting
         self._precision = keep * self._precision + (1.0 - keep) * self._prior + curvature
-        slope = centered[:, :, label] + (1.0 - keep) * (self.first - self.weights) @ self._prior
+        slope = slope + (1.0 - keep) * (self.first - self.weights) @ self._prior
         self.weights = self.weights + np.linalg.solve(self._precision, slope[:, :, None])[:, :, 0]
 
     def get_state(self) -> list[Any]:

@@ -14,7 +14,15 @@ from typing import Any
 from ..gaps import is_gap
 from ..session import Session
 from .columns import WORD, Columns, as_number, shown
-from .options import build_classifier, build_model, column_names, model_class, model_name, model_options
+from .options import (
+    build_classifier,
+    build_model,
+    column_names,
+    model_class,
+    model_name,
+    model_options,
+    takes_words,
+)
 from .output import OK, SIGNALED, CommandError, ReadingBar, message, print_result
 from .plots import PLOTTED_ROWS, check_plot, plot_run
 from .signals import Interrupts, Stopped
@@ -105,7 +113,7 @@ class Following:
             for option in ("plot", "live"):
                 if getattr(arguments, option, None):
                     raise CommandError(f"--{option} shows numbers: leave it out where the target is a class")
-            return Session(build_classifier(), scale=True, encode=True, target=arguments.target, features=features)
+            return Session(build_classifier(), scale=False, target=arguments.target, features=features)
         scale = not arguments.no_scale and model_name(arguments) != "auto"
         return Session(build_model(arguments), scale, target=arguments.target, features=features)
 
@@ -140,7 +148,7 @@ class Following:
             kinds[name] = WORD
         if not self.table.names:
             raise CommandError(f"{arguments.file}: no rows")
-        numbers_only = not (session.encode or type(session.model) is model_class("auto"))
+        numbers_only = not (session.encode or takes_words(session.model))
         if numbers_only and arguments.words:
             raise CommandError("--words: only --model auto takes words")
         return Columns(

@@ -182,9 +182,16 @@ def build_model(arguments: argparse.Namespace) -> Any:
 
 def build_classifier() -> Any:
     """The classifier that needs no options."""
-    from .. import KernelMixtureClassifier
+    from .. import AutoKernelClassifier
 
-    return KernelMixtureClassifier()
+    return AutoKernelClassifier()
+
+
+def takes_words(model: Any) -> bool:
+    """Whether a model reads words and gaps by itself."""
+    from ..auto import AutoKernelClassifier, AutoKernelRegressor
+
+    return isinstance(model, AutoKernelRegressor | AutoKernelClassifier)
 
 
 def _reason(error: BaseException) -> str:

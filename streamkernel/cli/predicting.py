@@ -10,7 +10,7 @@ from typing import Any
 from ..session import Session
 from .columns import WORD, Columns
 from .following import line_of
-from .options import column_names
+from .options import column_names, takes_words
 from .output import OK, CommandError, ReadingBar, as_json, message
 from .stored import read_checkpoint
 from .tables import Table
@@ -63,10 +63,8 @@ def _session(arguments: argparse.Namespace) -> Session:
 
 def _columns(session: Session, table: Table, features: Any, arguments: argparse.Namespace) -> Columns:
     """How the rows are read: as the model learned them."""
-    from .. import AutoKernelRegressor
-
     kinds: dict[str, str] = dict(session.facts.get("kinds", {}))
     kinds |= dict.fromkeys(column_names(arguments.words) or [], WORD)
-    numbers_only = not (session.encode or isinstance(session.model, AutoKernelRegressor))
+    numbers_only = not (session.encode or takes_words(session.model))
     chosen = list(features) if features else [name for name in table.names if name != session.target]
     return Columns(table.names, None, chosen, kinds, numbers_only, point=arguments.decimal)
