@@ -148,7 +148,8 @@ def _automatic_forecaster() -> None:
 
     model = AutoKernelForecaster()
     for t in range(SAMPLES):
-        model.learn_one(math.sin(t) + 0.1 * t)  # with forecasts on trial, from which it learns
+        model.learn_one(math.sin(t) + 0.1 * t)
+    model.forecast(3, with_interval=True)
 
 
 def _mixtures() -> None:
