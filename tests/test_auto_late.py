@@ -53,7 +53,7 @@ def test_ten_steps_late_it_is_near_the_best_krls(source: Any) -> None:
     assert found < 3.0 * best
 
 
-def test_direct_forecasts_are_near_the_best_krls() -> None:
+def test_direct_forecasts_are_better_than_half_of_the_hand_settings_of_krls() -> None:
     series = np.asarray(datasets.Lorenz(interval=0.01, seed=1).series(1500))
 
     def error(model: Any) -> float:
@@ -65,8 +65,8 @@ def test_direct_forecasts_are_near_the_best_krls() -> None:
         return float(np.mean(np.square(errors)) / np.var(series[760:]))
 
     settings = itertools.product((1.0, 2.0, 4.0), (1e-6, 1e-4))
-    best = min(error(KRLS(kernels.RBF(w * series.std()), r / 10.0, r, max_size=60)) for w, r in settings)
-    assert error(AutoKernelRegressor("low")) < 3.0 * best
+    others = [error(KRLS(kernels.RBF(w * series.std()), r / 10.0, r, max_size=60)) for w, r in settings]
+    assert error(AutoKernelRegressor("low")) < np.median(others)
 
 
 def grid(count: int) -> Stream:
