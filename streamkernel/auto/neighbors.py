@@ -98,7 +98,9 @@ class Neighbors:
         first = max(0, self._end - self._newest(self._rows.shape[1]))
         return [self._rows[first : self._end], self._places[first : self._end]]
 
-    def set_state(self, state: list[Any]) -> None:
-        """From a checkpoint."""
+    def set_state(self, state: list[Any], classes: int) -> None:
+        """From a checkpoint, with so many classes."""
         self._rows, self._places = (part.copy() for part in state)
         self._end = len(self._places)
+        if len(self._rows) != self._end or not np.isin(self._places, np.arange(classes)).all():
+            raise ValueError(f"{len(self._rows)} samples do not go with classes {self._places} of {classes}")

@@ -105,4 +105,4 @@ class PlainExperts:
         places = {name: place for place, name in enumerate(columns)}
         self._order = np.array([places[name] for name in self._columns], dtype=np.intp)
         for part, known in zip(self._parts, state[2:], strict=True):
-            part.set_state(known)
+            part.set_state(known, *([self._classes] if part is self._neighbors else []))

@@ -131,7 +131,9 @@ def add_model(parser: argparse.ArgumentParser, default: str | None = None) -> No
         help=f"(default {default})" if default else "(default auto, which needs no other option; krls with any below)",
     )
     group.add_argument("--kernel", metavar="EXPRESSION", help='for example "RBF(1.0) + 0.1 * Linear()"')
-    group.add_argument("--threshold", type=float, help="of the dictionary: smaller is more accurate and slower")
+    group.add_argument(
+        "--threshold", type=float, help="of the dictionary: smaller is slower and as a rule more accurate"
+    )
     group.add_argument("--ridge", type=float, help="regularization: the noise relative to the signal")
     group.add_argument("--forgetting", type=float, help="below 1 follows a function that changes")
     group.add_argument("--max-size", type=positive, help="the most points in the dictionary")

@@ -38,9 +38,9 @@ class KRLS(StreamingRegressor):
         follows the number of features, and suits inputs of unit variance, such as a `StandardScaler` gives.
     threshold
         ν. A sample joins when its squared distance in the kernel's space to the span of the dictionary exceeds it.
-        Smaller is more accurate and slower. Where the distance may be rounding error, the sample takes the place of a
-        point if that makes the dictionary less dependent; if not, it does not join but is learned all the same, and
-        counted in `refused`.
+        Smaller is slower and as a rule more accurate; far below 1e-9 of k(x, x), without a ridge or with polynomials,
+        rounding errors can reverse that. Where the distance may be one of these, a sample takes the place of a point if
+        that makes the dictionary less dependent; if not, it is learned but does not join, and is counted in `refused`.
     ridge
         α, the weight of ‖f‖² in the squared error, and the variance of the noise relative to that of the function. None
         is 0, the paper's Table 1, without a `max_size`, and 0.01 with one: where points leave, one that has fitted its
