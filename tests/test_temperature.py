@@ -54,11 +54,13 @@ def test_many_decisions_are_one_after_the_other(classes: int) -> None:
     scores[20:, -1] += 300.0
     record, slow = np.array([4.0, 1.0]), reference.Temperature()
     for t in range(40):
-        calibrate(scores[t : t + 1], labels[t : t + 1], 0.1, record)
+        shares, powers = np.empty((1, classes)), np.exp(record[0] * (scores[t] - scores[t].max()))
+        calibrate(scores[t : t + 1], labels[t : t + 1], 0.1, record, shares)
+        np.testing.assert_allclose(shares[0], powers / powers.sum(), rtol=1e-12)
         slow.step(scores[t], labels[t])
         assert record == pytest.approx([slow.value, slow.curvature], rel=1e-8)
     again = np.array([4.0, 1.0])
-    calibrate(scores, labels, 0.1, again)
+    calibrate(scores, labels, 0.1, again, np.empty_like(scores))
     np.testing.assert_array_equal(again, record)
 
 
