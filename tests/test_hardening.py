@@ -159,6 +159,18 @@ def test_what_is_accepted_beyond_1e100_has_a_finite_deviation(kernel: kernels.Ke
             assert math.isfinite(found.mu) and math.isfinite(found.sigma)
 
 
+def test_without_a_ridge_a_target_is_refused_whose_variances_overflow_where_weights_are_small() -> None:
+    model = KRLS(kernels.RBF(1.0), threshold=1e-3, ridge=0.0, forgetting=0.9)
+    model.learn_one({"a": 0.4}, 0.1, w=1e-12)
+    model.learn_one({"a": -2.3}, 0.8)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="rescale the target"):
+        model.learn_one({"a": 1e149}, -1e149)
+    assert model.to_bytes() == before
+    model.learn_one({"a": 3.0}, -1e99)
+    assert math.isfinite(model.predict_one({"a": 1.4}, with_dist=True).sigma)
+
+
 def test_a_refused_target_leaves_a_mixture_as_it_was() -> None:
     for weighting in ("bma", "coker", "aggregating"):
         model = KernelMixture([KRLS(RBF(1.0), ridge=0.1), KRLS(Linear(), ridge=0.1)], weighting)
