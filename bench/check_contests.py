@@ -116,6 +116,18 @@ def check_auto_spikes(results: Path) -> Iterator[Row]:
                 yield Row("auto-spikes", name, measure, stored, now, of_rmse(stored, len(samples)))
 
 
+def check_late(results: Path) -> Iterator[Row]:
+    """Ours, on one stream: answers that come at once and ten samples late."""
+    from bench import late
+    from streamkernel import AutoKernelRegressor
+
+    rows = {row["stream"]: row for row in record.read(results / "late.csv")}
+    samples = late.STREAMS["trending"]()
+    for measure, delay in (("at once", 0), ("late", 10)):
+        stored, now = float(rows["trending"][measure]), late.rmse(AutoKernelRegressor(), samples, delay)
+        yield Row("late", "trending", measure, stored, now, of_rmse(stored, len(samples)))
+
+
 def check_forecast(results: Path) -> Iterator[Row]:
     """Ours on two short series; the noise is that of as many forecasts."""
     from bench import forecast
@@ -217,6 +229,7 @@ CHECKS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "anomalies": check_anomalies,
     "auto": check_auto,
     "auto-spikes": check_auto_spikes,
+    "late": check_late,
     "forecast": check_forecast,
     "forecast_chaos": check_forecast_chaos,
     "forecast_long": check_forecast_long,
