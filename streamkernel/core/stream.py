@@ -37,7 +37,7 @@ BAD_INPUT, BAD_SIMILARITY, BAD_TARGET, LOST_RIDGE, LOST_WEIGHT = -1, -2, -3, -4,
 
 # Of a target or an error; beyond it sums of squares come close to overflow.
 LARGEST_SQUARE = 1e300
-# Without a ridge, variances are as large as the noise of the samples of smallest weight.
+# Of a target without a ridge: variances are then as large as the noise of the samples of smallest weight.
 LARGEST_SQUARE_WITHOUT_RIDGE = 1e200
 # Of a function's variance in the units of a target.
 LARGEST_VARIANCE = 1e304
@@ -150,7 +150,7 @@ def is_learnable(model: Model, squares: float, residual: float, noise: float) ->
             reach += 1.0 / residual
     reach /= min(noise, 1.0)
     # NaN is below nothing.
-    return squares <= largest and check <= largest and (1.0 + squares + check) * reach <= LARGEST_VARIANCE
+    return squares <= largest and check <= LARGEST_SQUARE and (1.0 + squares + check) * reach <= LARGEST_VARIANCE
 
 
 @inline
