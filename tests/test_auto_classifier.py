@@ -16,6 +16,7 @@ import streamkernel
 from streamkernel import AutoKernelClassifier
 from streamkernel.auto.classes import MOST_COLUMNS, Classes
 from streamkernel.auto.experience import Experience
+from streamkernel.auto.neighbors import Neighbors
 
 Sample = tuple[dict[Any, Any], Hashable]
 
@@ -332,6 +333,16 @@ def test_a_sample_far_from_all_others_leaves_probabilities_that_are_numbers(valu
     for x in ({"a": 0.1, "b": 0.2}, {"a": -value, "b": 0.0}):
         chances = model.predict_proba_one(x)
         assert sum(chances.values()) == pytest.approx(1.0) and min(chances.values()) >= 0.0
+
+
+def test_neighbors_of_classes_that_do_not_exist_are_refused() -> None:
+    for rows, places in (
+        (np.zeros((1, 2)), np.array([3])),
+        (np.zeros((1, 2)), np.array([-1])),
+        (np.zeros((2, 2)), [0]),
+    ):
+        with pytest.raises(ValueError, match="samples do not go with classes"):
+            Neighbors().set_state([rows, np.asarray(places, dtype=np.int64)], classes=3)
 
 
 def test_an_estimate_of_zero_bends_to_a_tenth_of_an_equal_share() -> None:

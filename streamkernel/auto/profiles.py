@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..core.types import Matrix, Vector
+from .bayes import KEPT, MOST_CLASSES, MOST_COLUMNS, posterior
 
-# How much of what was seen of a class counts after one more sample of it.
-KEPT = (0.999, 0.97)
 PROFILE_NAMES = tuple(f"profiles of the classes, forgetting {kept:g}" for kept in KEPT)
-# Profiles are kept of the first classes and of the first columns, so many of each.
-MOST_CLASSES, MOST_COLUMNS = 50, 200
 # The profile of all classes, of mean zero and variance one, counts like so many samples; no variance is less.
-PRIOR, LEAST_VARIANCE, LEAST_SHARE = 1.0, 1e-3, 1e-12
+PRIOR, LEAST_VARIANCE = 1.0, 1e-3
 
 
 class Profiles:
@@ -40,14 +37,8 @@ class Profiles:
 
     def estimates(self, row: Vector, shares: Vector) -> Matrix:
         """The share of every class, by Bayes' rule; classes without a profile keep what they have."""
-        count = self._counts.shape[1]
         fits = -0.5 * ((row[:MOST_COLUMNS] - self._means) ** 2 / self._variances + np.log(self._variances)).sum(axis=2)
-        scores = fits + np.log(np.maximum(shares[:count], LEAST_SHARE))
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        result = np.empty((len(KEPT), len(shares)))
-        result[...] = shares
-        result[:, :count] = powers * (shares[:count].sum() / powers.sum(axis=1, keepdims=True))
-        return result
+        return posterior(fits, shares)
 
     def learn(self, row: Vector, place: int) -> None:
         """Take in a sample of a class."""

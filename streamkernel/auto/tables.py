@@ -11,18 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..core.types import Indices, Matrix, Vector
+from .bayes import KEPT, MOST_CLASSES, MOST_COLUMNS, posterior
 
-# How much of what was counted of a class remains after one more sample of it.
-KEPT = (0.999, 0.97)
 TABLE_NAMES = tuple(f"tables of single columns, forgetting {kept:g}" for kept in KEPT)
-# Tables are kept of the first classes and of the first columns, so many of each.
-MOST_CLASSES, MOST_COLUMNS = 50, 200
 # The real line in standard units is cut at quantiles of the normal distribution into so many parts.
 PARTS = 16
 CUTS = np.array([NormalDist().inv_cdf(i / PARTS) for i in range(1, PARTS)])
 # What all classes have in common counts like so many samples of a class.
 PRIOR = 2.0
-LEAST_SHARE = 1e-12
 
 
 class Tables:
@@ -49,15 +45,9 @@ class Tables:
     def estimates(self, row: Vector, shares: Vector) -> Matrix:
         """The share of every class, by Bayes' rule; classes without tables keep what they have."""
         found = self._counts[:, :, np.arange(self._counts.shape[2]), _parts(row)]
-        count = found.shape[1]
         common = (found.sum(axis=1) + 1.0 / PARTS) / (self._totals.sum(axis=1)[:, None] + 1.0)
         chances = (found + PRIOR * common[:, None]) / (self._totals[:, :, None] + PRIOR)
-        scores = np.log(chances).sum(axis=2) + np.log(np.maximum(shares[:count], LEAST_SHARE))
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        result = np.empty((len(KEPT), len(shares)))
-        result[...] = shares
-        result[:, :count] = powers * (shares[:count].sum() / powers.sum(axis=1, keepdims=True))
-        return result
+        return posterior(np.log(chances).sum(axis=2), shares)
 
     def learn(self, row: Vector, place: int) -> None:
         """Count a sample of a class."""
