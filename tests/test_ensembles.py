@@ -143,6 +143,39 @@ def test_copies_share_among_themselves(duplicate: Any) -> None:
     assert other.experts[0].recursion.model.factor is not bank.experts[0].recursion.model.factor
 
 
+@pytest.mark.parametrize(
+    "duplicate",
+    [
+        copy.deepcopy,
+        lambda mixture: pickle.loads(pickle.dumps(mixture)),
+        lambda mixture: type(mixture).from_bytes(mixture.to_bytes()),
+    ],
+)
+def test_dictionaries_that_have_come_to_be_equal_are_not_shared_by_copies(duplicate: Any) -> None:
+    first, last = KRLS(KERNEL, 1e-2, 0.01, max_size=1), KRLS(KERNEL, 1e-2, 1.0, 0.9, max_size=1)
+    mixture = KernelMixture([first, KRLS(KERNEL, 1e-2, 0.1), last], respawn=1000)
+    for x, y in samples(30):
+        mixture.learn_one(x, y)
+    mixture._bank.experts[2] = last.clone()  # as one that begins anew
+    mixture._bank.regroup()
+    x = {0: 9.0, 1: 9.0, 2: 9.0}
+    mixture.learn_one(x, 50.0)
+    assert mixture.experts[0].dictionary == mixture.experts[2].dictionary == [x]
+    assert mixture._bank.leaders == [0, 1, 2]
+    other = duplicate(mixture)
+    assert other._bank.leaders == [0, 1, 2]
+    for x, y in samples(40, seed=1):
+        assert other.predict_one(x) == mixture.predict_one(x)
+        mixture.learn_one(x, y), other.learn_one(x, y)
+    assert other.to_bytes() == mixture.to_bytes()
+
+
+@pytest.mark.parametrize("leaders", [[0], [1, 1, 2, 3, 0], [0, 0, 0, 0, 0], [0, 0, 1, 3, 0], [0, "0", 2, 3, 4]])
+def test_leaders_that_nobody_can_follow_are_refused(leaders: Any) -> None:
+    with pytest.raises(ValueError, match=r"leader|cannot use the dictionary"):
+        Bank(paces(), leaders)
+
+
 @pytest.mark.parametrize("limit", [None, 20])
 def test_many_samples_at_once(limit: int | None) -> None:
     stream = samples(150)

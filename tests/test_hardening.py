@@ -187,6 +187,18 @@ def test_a_refused_target_leaves_a_mixture_as_it_was() -> None:
             assert sum(model.weights) == pytest.approx(1.0)
 
 
+def test_a_mixture_weighs_experts_where_squares_of_targets_are_zero() -> None:
+    """The aggregating algorithm does not depend on the unit."""
+    predictions = []
+    for unit in (1.0, 1e-170, 1e-310):
+        model = KernelMixture([KRLS(RBF(1.0), ridge=0.1), KRLS(Linear(), ridge=0.1)], "aggregating")
+        for x, y in ((0.0, 0.0), (0.5, 0.7), (1.0, 1.0), (2.0, 0.5), (-1.0, -1.0)):
+            model.learn_one({"a": x}, unit * y)
+        assert sum(model.weights) == pytest.approx(1.0)
+        predictions.append(model.predict_one({"a": 0.4}) / unit)
+    assert predictions[1:] == pytest.approx([predictions[0]] * 2, rel=1e-6)
+
+
 def test_a_refused_sample_with_a_new_feature_leaves_no_trace() -> None:
     rng, refused = np.random.default_rng(0), 0
     for _ in range(30):

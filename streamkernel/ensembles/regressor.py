@@ -112,8 +112,8 @@ class KernelMixture(base.Regressor, Checkpointed):
         if models is not None:
             self._start(copy.deepcopy(models))
 
-    def _start(self, experts: list[StreamingRegressor]) -> None:
-        self._bank = Bank(experts)
+    def _start(self, experts: list[StreamingRegressor], leaders: list[int] | None = None) -> None:
+        self._bank = Bank(experts, leaders)
         self._weighting = Weighting(
             self.weighting, len(experts), self.discount, self.share, self.power, self.initial_weights
         )
@@ -311,9 +311,10 @@ class KernelMixture(base.Regressor, Checkpointed):
         """
         with np.errstate(over="ignore"):
             if self.weighting == "aggregating":
-                losses = (target - np.clip(means, low, high)) ** 2
-                logs = np.divide(-2.0 * losses, (high - low) ** 2, out=np.zeros_like(losses), where=high > low)
-                return logs, losses
+                errors = target - np.clip(means, low, high)
+                # Errors in units of the range: its square may be zero where it is not.
+                shares = np.divide(errors, high - low, out=np.zeros_like(errors), where=high > low)
+                return -2.0 * shares**2, errors**2
             losses = (target - means) ** 2
             return -0.5 * (np.log(variances) + np.minimum(losses / variances, OUTLIER_SQUARE)), losses
 
@@ -344,13 +345,17 @@ class KernelMixture(base.Regressor, Checkpointed):
     def _get_state(self) -> dict[str, Any]:
         if self._bank is None:
             return {}
-        record = self._weighting.get_state()
-        limits = [self._low, self._high]
-        return {"experts": self._bank.experts, "weighting": record, "idle": self._weighting.idle, "range": limits}
+        return {
+            "experts": self._bank.experts,
+            "leaders": self._bank.leaders,
+            "weighting": self._weighting.get_state(),
+            "idle": self._weighting.idle,
+            "range": [self._low, self._high],
+        }
 
     def _set_state(self, state: dict[str, Any]) -> None:
         if state:
-            self._start(state["experts"])
+            self._start(state["experts"], state.get("leaders"))
             self._weighting.set_state(state["weighting"])
             self._weighting.idle = state["idle"]
             self._low, self._high = state["range"]

@@ -165,14 +165,14 @@ def substitution(predictions: Vector, logs: Vector, low: float, high: float) -> 
     """The Aggregating Algorithm's prediction for experts with log weights `logs` on the range [low, high]."""
     if high <= low:
         return low
-    rate = 2.0 / (high - low) ** 2
+    places = (predictions - low) / (high - low)  # on [0, 1] η is 2, and nothing of it under- or overflows
 
     def generalized(y: float) -> float:
-        terms = logs - rate * (y - predictions) ** 2
+        terms = logs - 2.0 * (y - places) ** 2
         largest = float(terms.max())
-        return -(largest + math.log(float(np.exp(terms - largest).sum()))) / rate
+        return -(largest + math.log(float(np.exp(terms - largest).sum()))) / 2.0
 
-    return (low + high) / 2.0 - (generalized(high) - generalized(low)) / (2.0 * (high - low))
+    return low + (high - low) * (1.0 - generalized(1.0) + generalized(0.0)) / 2.0
 
 
 def check_weighting(weighting: str, discount: float, share: float, power: float, respawn: int | None) -> None:

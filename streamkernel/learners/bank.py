@@ -39,30 +39,57 @@ class Bank:
     Where the limit of a dictionary is reached, the first of the learners that share it decides which point leaves.
     """
 
-    def __init__(self, experts: Sequence[StreamingRegressor]) -> None:
+    def __init__(self, experts: Sequence[StreamingRegressor], leaders: Sequence[int] | None = None) -> None:
         self.experts = list(experts)
-        self.regroup()
+        if leaders is None:
+            self.regroup()
+        else:
+            self._group(leaders)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"experts": self.experts}
+        return {"experts": self.experts, "leaders": self.leaders}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.experts = state["experts"]
-        self.regroup()  # copies of experts hold arrays of their own
+        Bank.__init__(self, **state)  # copies of experts hold arrays of their own
+
+    @property
+    def leaders(self) -> list[int]:
+        """The number of the expert whose dictionary each one uses: its own, or that of an earlier one.
+
+        Dictionaries may come to be equal by chance, so a copy cannot find out who shares one.
+        """
+        found = list(range(len(self.experts)))
+        for leader, followers in self._groups:
+            for i in followers:
+                found[i] = leader
+        return found
 
     def regroup(self) -> None:
-        """Find out anew who shares a dictionary: after an expert was exchanged or restored."""
-        self._reading = threading.Lock()  # who predicts a row holds it until the reports are read
-        self._groups: list[tuple[int, list[int]]] = []
-        for i, expert in enumerate(self.experts):
-            for leader, followers in self._groups:
-                other = self.experts[leader]
-                has_own_kernel = expert.learns_kernel or other.learns_kernel
-                if not has_own_kernel and leading.can_follow(expert.recursion, other.recursion):
-                    followers.append(i)
-                    break
+        """Find out anew who shares a dictionary: after an expert was exchanged or has changed."""
+        leaders: list[int] = []
+        for i in range(len(self.experts)):
+            leaders.append(next((j for j in dict.fromkeys(leaders) if self._can_follow(i, j)), i))
+        self._group(leaders)
+
+    def _can_follow(self, i: int, leader: int) -> bool:
+        expert, other = self.experts[i], self.experts[leader]
+        has_own_kernel = expert.learns_kernel or other.learns_kernel
+        return not has_own_kernel and leading.can_follow(expert.recursion, other.recursion)
+
+    def _group(self, leaders: Sequence[int]) -> None:
+        """Let experts use the dictionaries of these. Requires: as `leaders`, which a damaged checkpoint may not be."""
+        groups: dict[int, list[int]] = {}
+        if len(leaders) != len(self.experts):
+            raise ValueError(f"there must be one leader for each of {len(self.experts)} experts, got {leaders!r}")
+        for i, leader in enumerate(leaders):
+            if leader == i:
+                groups[i] = []
+            elif leader in groups and self._can_follow(i, leader):
+                groups[leader].append(i)
             else:
-                self._groups.append((i, []))
+                raise ValueError(f"expert {i} cannot use the dictionary of expert {leader!r}")
+        self._reading = threading.Lock()  # who predicts a row holds it until the reports are read
+        self._groups = list(groups.items())
         for leader, followers in self._groups:
             self._share(leader, followers)
         self._arranged: list[Model] = []
@@ -94,14 +121,14 @@ class Bank:
         Requires: `moments` has accepted it, the target and the weight are good.
         """
         leaders = [self.experts[leader].recursion for leader, _ in self._groups]
-        before = None if is_usual(leaders, x, y, w) else copy.deepcopy(self.experts)
+        before = None if is_usual(leaders, x, y, w) else copy.deepcopy(self)
         try:
             for leader, followers in self._groups:
                 self._learn_group(leader, followers, x, y, w)
         except Exception:
             if before is not None:
-                self.experts[:] = before
-                self.regroup()
+                self.experts[:] = before.experts
+                self._group(before.leaders)
             raise
 
     def _learn_group(self, leader: int, followers: list[int], x: Mapping[Feature, Any], y: float, w: float) -> None:
