@@ -67,7 +67,7 @@ def test_followers_equal_dense_filters_under_pruning(rows: bool, name: str, limi
         if slow.indices:
             c = kernel(X[slow.indices], X[t][None])[:, 0]
             z = np.linalg.solve(slow.L, c)
-            means, _ = bank.moments_of_row(X[t]) if rows else bank.moments(x)
+            means, *_ = bank.moments_of_row(X[t]) if rows else bank.moments(x)
             np.testing.assert_allclose(means, [z @ each.mean for each in slow.filters], rtol=1e-8, atol=1e-8)
         slow.step(t, y[t], 1.0 / weights[t])
         if rows:
@@ -141,8 +141,8 @@ def test_a_sample_is_usual_below_the_similarity_where_its_noise_is_lost(weight: 
     for square, is_below in ((0.99 * limit, True), (1.01 * limit, False)):
         x = {0: square**0.5}
         model.predict_one(x)
-        assert is_usual([model.recursion], x, 1.0, weight) == is_below
-    assert not is_usual([model.recursion], {1: 1.0}, 1.0, weight)  # a new feature
+        assert is_usual(x, 1.0, weight, model.recursion.similarity_of(x)) == is_below
+    assert not is_usual({1: 1.0}, 1.0, weight, model.recursion.similarity_of({1: 1.0}))  # a new feature
 
 
 # A bank that becomes choosier -----------------------------------------------------------------------------------------

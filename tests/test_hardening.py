@@ -187,6 +187,21 @@ def test_a_refused_target_leaves_a_mixture_as_it_was() -> None:
             assert sum(model.weights) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("meanwhile", ["refused", "predict_many"])
+def test_a_mixture_that_is_offered_a_bad_sample_again_stays_as_it_was(meanwhile: str) -> None:
+    """Its prediction is remembered; that of which no trace is left in the experts must not be relied on."""
+    model = KernelMixture([KRLS(RBF(1.0), ridge=0.1, forgetting=0.9), KRLS(Linear(), ridge=1e-9)])
+    taught(model, 30, width=1)
+    before, x = model.to_bytes(), {0: -1e20}
+    model.predict_one(x)
+    if meanwhile == "predict_many":
+        model.predict_many(np.array([[0.1], [0.2]]))
+    for _ in range(2):
+        with pytest.raises(ValueError, match="weight w is"):
+            model.learn_one(x, 1.0)
+        assert model.to_bytes() == before
+
+
 def test_a_mixture_weighs_experts_where_squares_of_targets_are_zero() -> None:
     """The aggregating algorithm does not depend on the unit."""
     predictions = []

@@ -124,7 +124,8 @@ class KernelMixtureClassifier(base.Classifier, Checkpointed):
         reading.noise(w)
         experts = self._experts or default_classifiers(len(x))
         guesses = [expert.predict_proba_one(x) for expert in experts]  # an error for a bad sample, before any learns
-        before = None if is_usual([expert.recursion for expert in experts], x, 0.0, w) else copy.deepcopy(experts)
+        similarity = max(expert.recursion.similarity_of(x) for expert in experts)
+        before = None if is_usual(x, 0.0, w, similarity) else copy.deepcopy(experts)
         try:
             for expert in experts:
                 expert.learn_one(x, y, w)

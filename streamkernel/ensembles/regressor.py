@@ -117,7 +117,7 @@ class KernelMixture(base.Regressor, Checkpointed):
         self._weighting = Weighting(
             self.weighting, len(experts), self.discount, self.share, self.power, self.initial_weights
         )
-        self._seen: tuple[dict[Feature, Any], Vector, Vector] | None = None
+        self._seen: tuple[dict[Feature, Any], tuple[Vector, Vector, float]] | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -126,14 +126,14 @@ class KernelMixture(base.Regressor, Checkpointed):
             models = [KRLS(ridge=0.1, max_size=20), KRLS(ridge=0.1, forgetting=0.99, max_size=20), KRLS(threshold=0.1)]
             yield {"models": models, "weighting": weighting, "respawn": 50}
 
-    def _moments(self, x: Mapping[Feature, Any]) -> tuple[Vector, Vector]:
-        """The means and variances of the experts; those of the last sample are remembered, as it is learned next."""
+    def _moments(self, x: Mapping[Feature, Any]) -> tuple[Vector, Vector, float]:
+        """What `Bank.moments` says of a sample; that of the last one is remembered, as it is learned next."""
         assert self._bank is not None
         seen = self._seen  # threads that predict exchange it
         if seen is None or seen[0] != x:
-            means, variances = self._bank.moments(x)
-            seen = self._seen = dict(x), means, np.maximum(variances, SMALLEST_VARIANCE)
-        return seen[1], seen[2]
+            means, variances, similarity = self._bank.moments(x)
+            seen = self._seen = dict(x), (means, np.maximum(variances, SMALLEST_VARIANCE), similarity)
+        return seen[1]
 
     def predict_one(
         self,
@@ -159,7 +159,7 @@ class KernelMixture(base.Regressor, Checkpointed):
         if self._bank is None:
             fresh = self.clone({"models": default_experts(len(x))})
             return fresh.predict_one(x, with_dist, with_interval, interval_level)
-        means, variances = self._moments(x)
+        means, variances, _ = self._moments(x)
         weights = self._weighting.weights
         if with_dist or with_interval:
             from ..distributions import GaussianMixture
@@ -195,7 +195,7 @@ class KernelMixture(base.Regressor, Checkpointed):
         if fresh:
             self._start(default_experts(len(x)))
         try:
-            means, variances = self._moments(x)
+            means, variances, similarity = self._moments(x)
             limits = min(self._low, target), max(self._high, target)
             logs, losses = self._record(target, means, variances, *limits)
             if not float(losses.sum()) <= reading.LARGEST_TARGET**2 / max(w, 1.0):
@@ -203,7 +203,7 @@ class KernelMixture(base.Regressor, Checkpointed):
                     f"target y is {y!r} with weight {w!r}: its squared error overflows; rescale the target"
                 )
             assert self._bank is not None
-            self._bank.learn(x, target, w)
+            self._bank.learn(x, target, w, similarity)
         except Exception:
             self._bank = None if fresh else self._bank
             raise

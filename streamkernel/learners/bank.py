@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,14 +24,12 @@ LARGEST_USUAL, LARGEST_USUAL_WEIGHT = 1e50, 100.0
 NO_REPORTS = np.empty((0, following.REPORTS))
 
 
-def is_usual(models: Sequence[Recursion], x: Mapping[Feature, Any], y: float, w: float) -> bool:
-    """Whether models that have just predicted a sample will learn it too, whatever they have learned before."""
+def is_usual(x: Mapping[Feature, Any], y: float, w: float, similarity: float) -> bool:
+    """Whether models that predicted a sample, with this k(x, x), will learn it too, whatever they have learned."""
     largest = max(map(abs, x.values()), default=0.0)
     if not (max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT):
         return False
-    # Below this similarity, which the prediction has left behind the column, no noise is lost among rounding errors.
-    limit = 1.0 / (SMALL_NOISE * w) - 1.0
-    return all(model.knows(x) and model.model.column[model.size] <= limit for model in models)
+    return similarity <= 1.0 / (SMALL_NOISE * w) - 1.0  # no noise is lost among rounding errors
 
 
 class Bank:
@@ -98,13 +97,14 @@ class Bank:
         for i in followers:
             self.experts[i].recursion.share(self.experts[leader].recursion.model)
 
-    def moments(self, x: Mapping[Feature, Any]) -> tuple[Vector, Vector]:
-        """The mean and the variance that each expert predicts."""
-        results = np.empty((2, len(self.experts)))
+    def moments(self, x: Mapping[Feature, Any]) -> tuple[Vector, Vector, float]:
+        """The mean and the variance that each expert predicts, and the largest k(x, x), inf with new features."""
+        results, similarity = np.empty((2, len(self.experts))), 0.0
         for leader, followers in self._groups:
             expert = self.experts[leader]
             with expert.recursion.reading:
                 results[:, leader] = expert.predict_moments(x)
+                similarity = max(similarity, expert.recursion.similarity_of(x))
                 # A sample with new features is tried on another model, which nobody can follow.
                 is_led = bool(followers) and expert.recursion.knows(x)
                 for i in followers:
@@ -113,15 +113,14 @@ class Bank:
                         results[:, i] = own.moments(*leading.predict_followed(own.recursion, expert.recursion))
                     else:
                         results[:, i] = own.predict_moments(x)
-        return results[0], results[1]
+        return results[0], results[1], similarity
 
-    def learn(self, x: Mapping[Feature, Any], y: float, w: float) -> None:
+    def learn(self, x: Mapping[Feature, Any], y: float, w: float, similarity: float = math.inf) -> None:
         """Let every expert learn a sample, or none of them.
 
-        Requires: `moments` has accepted it, the target and the weight are good.
+        Requires: `moments` has accepted it, with this similarity; the target and the weight are good.
         """
-        leaders = [self.experts[leader].recursion for leader, _ in self._groups]
-        before = None if is_usual(leaders, x, y, w) else copy.deepcopy(self)
+        before = None if is_usual(x, y, w, similarity) else copy.deepcopy(self)
         try:
             for leader, followers in self._groups:
                 self._learn_group(leader, followers, x, y, w)

@@ -361,6 +361,10 @@ class Recursion:
             raise
         return results
 
+    def similarity_of(self, x: Mapping[Feature, Any]) -> float:
+        """k(x, x) of the sample that was predicted last, which the column holds; inf where it has new features."""
+        return float(self.model.column[self.size]) if self.knows(x) else math.inf
+
     def knows(self, names: Iterable[Feature]) -> bool:
         """Whether none of these features is new."""
         return set(names) <= set(self.names)
