@@ -96,8 +96,8 @@ def expanded(x: Mapping[Hashable, Any]) -> Mapping[Hashable, Any]:
             continue
         del found[name]
         at = moment(date)
-        naive = at if at.tzinfo is None else at.astimezone(datetime.UTC).replace(tzinfo=None)
-        found[f"{name} {ELAPSED}"] = (naive - EPOCH).total_seconds() / DAY
+        start = EPOCH if at.tzinfo is None else EPOCH.replace(tzinfo=datetime.UTC)
+        found[f"{name} {ELAPSED}"] = (at - start).total_seconds() / DAY
         found |= {f"{name} {part}": number for part, number in calendar(date).items()}
     return x if found is None else found
 

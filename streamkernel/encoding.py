@@ -133,12 +133,12 @@ class Encoder:
         if self._values is not None and len(x) == len(self.columns) and type(x) is dict:
             try:
                 values = self._values(x)
-                if math.isfinite(sum(values)):  # nothing but numbers
+                total = sum(values)
+                if not isinstance(total, reading.NO_NUMBERS) and math.isfinite(total):  # nothing but numbers
                     return np.array(values, dtype=np.float64)
             except UNUSUAL:
                 pass
-        if not isinstance(x, Mapping):
-            raise TypeError(f"x must be a dict of features by name, got {x!r} ({type(x).__name__})")
+        reading.check_mapping(x)
         row, places = list(self._blank), self._places
         for name, value in expanded(x).items():
             kind = type(value)
@@ -191,6 +191,29 @@ def _is_other_gap(value: Any) -> bool:
     return type(value) not in (int, float, str, bool) and isinstance(value, numbers.Real) and bool(value != value)
 
 
+def moments(values: Vector) -> tuple[float, float]:
+    """Mean and standard deviation, also where squares of the values are no numbers.
+
+    Examples
+    --------
+
+    >>> import numpy as np
+    >>> from streamkernel.encoding import moments
+    >>> moments(np.array([1e300, 3e300])), moments(np.array([1e-300, 3e-300]))
+    ((2e+300, 1e+300), (2e-300, 1e-300))
+
+    """
+    unit = power_of_two(values)
+    scaled = values / unit
+    return unit * float(scaled.mean()), unit * float(scaled.std())
+
+
+def power_of_two(values: Vector) -> float:
+    """About the largest of the values, by which they can be divided without rounding; 1 where all are zero."""
+    largest = float(np.abs(values).max(initial=0.0))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
+
+
 class Column(NamedTuple):
     """How a column is scaled."""
 
@@ -238,7 +261,7 @@ class Scaling:
             present = values[~absent]
             if not len(present):
                 continue
-            center, unit, bent = float(present.mean()), float(present.std()), 0.0
+            (center, unit), bent = moments(present), 0.0
             if max(SMALLEST_SPREAD * abs(center), SMALLEST_UNIT) < unit < math.inf:
                 if np.abs(present - center).max() > LONG_TAIL * unit:
                     quarters = np.percentile(present, [25.0, 50.0, 75.0])

@@ -58,8 +58,10 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
             raise checks.ArgumentTypeError(f"regressor must be a regressor, got {regressor!r}")
         if center is not None:
             checks.number("center", center)
+            reading.moderate(center, "center")
         if unit is not None:
             checks.number("unit", unit, low=0.0, open_low=True)
+            checks.number("unit", unit, low=1.0 / reading.LARGEST_MODERATE, high=reading.LARGEST_MODERATE)
         self.regressor = regressor
         self.center = center
         self.unit = unit

@@ -15,7 +15,7 @@ from bench import anomalies
 from streamkernel import KRLS, KernelAnomalyDetector, SupervisedKernelAnomalyDetector
 from streamkernel import datasets as own_datasets
 from streamkernel.anomaly.tail import ENOUGH, RecentTail
-from streamkernel.kernels import RBF
+from streamkernel.kernels import RBF, Polynomial
 
 # Tail probabilities ---------------------------------------------------------------------------------------------------
 
@@ -227,3 +227,29 @@ def test_bad_samples_change_nothing() -> None:
         assert model.to_bytes() == before
     with pytest.raises(TypeError, match="novelty must be"):
         SupervisedKernelAnomalyDetector(novelty=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [1e7, 1e10, 1e120, 1e300])
+def test_a_gross_anomaly_is_scored_and_learned(value: float) -> None:
+    rng, model = np.random.default_rng(0), KernelAnomalyDetector()
+    rows = rng.normal(size=(300, 2)).tolist()
+    for a, b in rows:
+        model.learn_one({"a": a, "b": b})
+    scores = [model.score_one({"a": size, "b": 0.0}) for size in (3.0, 1e3, value)]
+    assert scores == sorted(scores)
+    assert 0.999 < scores[-1] <= 1.0
+    model.learn_one({"a": value, "b": 0.0})
+    for a, b in rows + rows:
+        model.learn_one({"a": a, "b": b})
+    assert model.score_one({"a": 0.0, "b": 0.0}) < 0.9
+    assert model.score_one({"a": value, "b": 0.0}) > 0.99
+
+
+def test_a_refused_sample_leaves_a_detector_as_it_was() -> None:
+    model = KernelAnomalyDetector(Polynomial(2))
+    for i in range(40):
+        model.learn_one({"a": math.sin(i), "b": math.cos(3 * i)})
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="lost among rounding errors"):
+        model.learn_one({"a": 1e4, "b": 1e4, "new": 1.0})
+    assert model.to_bytes() == before

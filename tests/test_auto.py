@@ -465,3 +465,28 @@ def test_beyond_the_targets(sign: float) -> None:
     assert agreed == pytest.approx((sign * 40.0, 4.0 + 0.9**2))
     assert too_far == (sign * 20.0, 4.0 + 10.0**2 + 30.0**2)
     assert Bounds(3.0, 3.0).tempered(5.0, 1.0, line=4.0, spread=1.0) == (3.0, 1.0)
+
+
+def test_features_whose_squares_overflow_have_a_unit() -> None:
+    rng = np.random.default_rng(0)
+    samples = 1e300 * rng.normal(size=(200, 2))
+    scaling = Scaling(["a", "b"], samples).bind(["a", "b"])
+    assert scaling.names == ["a", "b"]
+    assert scaling.transform_many(["a", "b"], samples).std(axis=0) == pytest.approx(1.0)
+    model = AutoKernelRegressor()
+    for a, b in samples.tolist():
+        model.learn_one({"a": a, "b": b}, a / 1e300)
+    assert model.predict_one({"a": 5e299, "b": 0.0}) == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("value", [np.complex128(1 + 2j), np.complex64(1 + 2j), np.timedelta64(1, "D")])
+def test_numbers_of_numpy_that_are_none_to_a_model(value: Any) -> None:
+    model = AutoKernelRegressor()
+    for known in (0, 5):
+        for i in range(known):
+            model.learn_one({"a": float(i)}, float(i))
+        before = model.to_bytes()
+        with pytest.raises(TypeError, match=r"feature 'a' is .*, not a number"):
+            model.learn_one({"a": value}, 1.0)
+        assert model.to_bytes() == before

@@ -570,3 +570,38 @@ def test_a_series_whose_changes_are_constant_but_for_rounding_may_begin_to_chang
     for value in datasets.MackeyGlass(tau=30, seed=1).series(300).tolist():
         model.learn_one(value)
     assert all(math.isfinite(value) for value in model.forecast(20))
+
+
+# Series of any size ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e-80, 1e60, 1e98])
+@pytest.mark.parametrize("season", [None, 12])
+def test_a_series_may_have_any_unit(unit: float, season: int | None) -> None:
+    series = seasonal(150) - 20.0
+    plain = learned(series.tolist(), season=season)
+    scaled = learned((unit * series).tolist(), season=season)
+    assert scaled.seasons == plain.seasons == (12,)
+    assert np.array(scaled.forecast(12)) / unit == pytest.approx(np.array(plain.forecast(12)), rel=1e-6)
+
+
+@pytest.mark.parametrize("leap", [1e8, 1e20, 1e49])
+@pytest.mark.parametrize("lasting", [False, True])
+def test_a_series_goes_on_after_a_leap(leap: float, lasting: bool) -> None:
+    series = seasonal(260)
+    series[120 : None if lasting else 121] += leap
+    model = learned(series.tolist(), horizon=3)
+    assert np.isfinite(model.forecast(3)).all()
+    assert all(math.isfinite(interval.width) for interval in model.forecast(3, with_interval=True))
+    if not lasting:
+        assert model.forecast(1)[0] == pytest.approx(30.0, abs=20.0)
+    assert AutoKernelForecaster.from_bytes(model.to_bytes()).forecast(3) == model.forecast(3)
+
+
+@pytest.mark.parametrize("value", [1e120, -1e99])
+def test_a_leap_beyond_all_numbers_is_refused(value: float) -> None:
+    model = learned(seasonal(60).tolist())
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="target y is"):
+        model.learn_one(value, {"new": 1.0})
+    assert model.to_bytes() == before

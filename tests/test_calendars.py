@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import fractions
 import math
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import streamkernel
-from streamkernel import AutoKernelRegressor
+from streamkernel import AutoKernelForecaster, AutoKernelRegressor
 from streamkernel.calendars import as_date, calendar, date_features, expanded
 
 START = datetime.datetime(2024, 1, 1)
@@ -93,3 +94,38 @@ def test_a_frame_with_dates_runs() -> None:
     frame = pandas.DataFrame({"time": [t for t, _ in rows], "n": range(60)})
     result = streamkernel.run(AutoKernelRegressor(), frame, [y for _, y in rows])
     assert np.isfinite(result.predictions).all()
+
+
+@pytest.mark.parametrize(("year", "zone"), [(1, 5), (9999, -5)])
+def test_a_date_at_the_end_of_time_in_a_zone(year: int, zone: int) -> None:
+    month, day, hour = (1, 1, 1) if year == 1 else (12, 31, 22)
+    moment = datetime.datetime(year, month, day, hour, tzinfo=datetime.timezone(datetime.timedelta(hours=zone)))
+    days = expanded({"t": moment})["t days"] - expanded({"t": moment.replace(tzinfo=None)})["t days"]
+    assert days == pytest.approx(-zone / 24.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("missing", [np.datetime64("NaT"), None, math.nan, np.float64("nan")])
+def test_a_forecaster_reads_dates_of_numpy_and_gaps_among_them(missing: Any) -> None:
+    model, dated = AutoKernelForecaster(), AutoKernelForecaster()
+    for i, (t, load) in enumerate(hours(60)):
+        gap = i % 7 == 3
+        model.learn_one(load, {"t": missing if gap else np.datetime64(t)})
+        dated.learn_one(load, {"t": None if gap else t})
+    assert model.forecast(3) == dated.forecast(3)
+
+
+def test_what_pandas_calls_not_a_time_is_a_gap() -> None:
+    pandas = pytest.importorskip("pandas")
+    model = AutoKernelForecaster()
+    for i, (t, load) in enumerate(hours(30)):
+        model.learn_one(load, {"t": pandas.NaT if i % 7 == 3 else pandas.Timestamp(t)})
+    assert all(math.isfinite(value) for value in model.forecast(3))
+
+
+@pytest.mark.parametrize("value", [10**400, fractions.Fraction(10**400, 3)])
+def test_a_forecaster_names_a_feature_that_is_no_float(value: Any) -> None:
+    model = AutoKernelForecaster()
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="feature 'u' is too large for a float"):
+        model.learn_one(1.0, {"u": value})
+    assert model.to_bytes() == before

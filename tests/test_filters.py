@@ -15,7 +15,7 @@ from river import checks, linear_model
 from streamkernel import KRLS, KRR, datasets, run
 from streamkernel.checkpoint import loads
 from streamkernel.filters import KAPA, KLMS, KNLMS, NORMA, QKLMS, ExKRLS, FixedBudgetKRLS, decibels, learning_curve
-from streamkernel.kernels import RBF, Linear, Polynomial
+from streamkernel.kernels import RBF, AnovaSpline, Linear, Polynomial
 
 pytestmark = pytest.mark.core
 KERNEL = RBF(1.0)
@@ -380,3 +380,47 @@ def test_learning_curves_refuse_what_they_cannot_use() -> None:
             learning_curve(model, X, **arguments)  # type: ignore[arg-type]
     assert model.size == 0
     assert decibels(0.0) == -math.inf
+
+
+UNFIT = {"KLMS": KLMS, "QKLMS": QKLMS, "NORMA": NORMA, "KNLMS": KNLMS, "KAPA": KAPA, "ExKRLS": ExKRLS}
+
+
+@pytest.mark.parametrize("kind", UNFIT.values(), ids=UNFIT)
+def test_the_features_of_a_refused_sample_stay_unknown(kind: Any) -> None:
+    model = kind(AnovaSpline(1))
+    for value in (0.1, 0.5, 0.9):
+        model.learn_one({"a": value}, value)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match=r"feature 'a' is -5\.0"):
+        model.learn_one({"a": -5.0, "new": 1.0}, 1.0)
+    assert model.to_bytes() == before
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_prediction_leaves_no_trace_at_any_size(name: str) -> None:
+    model = FILTERS[name].clone()
+    X, y = stream()
+    for row, target in zip(X.tolist(), y.tolist(), strict=True):
+        model.learn_one(dict(enumerate(row)), target)
+        before = model.to_bytes()
+        model.predict_one(dict(enumerate(row)))
+        assert model.to_bytes() == before
+
+
+@pytest.mark.parametrize("x", [[1.0, 2.0], None, "red"])
+def test_a_filter_takes_features_by_name(x: Any) -> None:
+    model = KLMS(KERNEL)
+    for ask in (lambda: model.learn_one(x, 1.0), lambda: model.predict_one(x)):
+        with pytest.raises(TypeError, match="x must be a dict of features by name"):
+            ask()
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_complex_numbers_are_not_cut_to_their_real_part() -> None:
+    """Whatever is done with numpy's warning, which only the tests make an error."""
+    model = KLMS(KERNEL)
+    model.learn_one({"a": 1.0}, 1.0)
+    with pytest.raises(TypeError, match=r"feature 'a' is np.complex128\(1\+2j\)"):
+        model.learn_one({"a": np.complex128(1 + 2j)}, 1.0)
+    with pytest.raises(TypeError, match=r"target y is np.complex128\(1\+2j\)"):
+        model.learn_one({"a": 1.0}, np.complex128(1 + 2j))

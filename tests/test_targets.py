@@ -211,3 +211,9 @@ def test_targets_whose_deviations_could_not_be_squared_are_refused() -> None:
     with pytest.raises(ValueError, match=r"target y is -1e\+120: it must be at most 1e\+100"):
         model.learn_many(np.ones((3, 1)), [1.0, -1e120, 2.0])
     assert model.to_bytes() == before
+
+
+@pytest.mark.parametrize("wrong", [{"center": 1e300}, {"unit": 1e300}, {"unit": 1e-300}, {"unit": 0.0}])
+def test_a_center_or_unit_whose_squares_are_no_numbers_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} (must be|is 1e)"):
+        TargetScaler(KRLS(), **wrong)

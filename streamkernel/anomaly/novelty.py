@@ -31,6 +31,8 @@ LARGEST_LEVERAGE = 0.999  # a sample alone in its region
 SURPRISE = 10.0
 # A part of the kernel that grows with the distance: far from everything, farther is still newer.
 TREND = 0.1
+# In units of a column's spread: farther, rounding errors of the similarities drown what a model knows.
+FARTHEST = 1e6
 
 
 class Novelty:
@@ -84,13 +86,18 @@ class Novelty:
     def _of(self, row: Vector) -> float | None:
         if self._scaling is None or not self._scaling.columns:
             return None
-        _, residual, unlearned = self._model.predict_variance(self._scaled(row, self._scaling))
+        scaled, times_too_far = self._scaled(row, self._scaling)
+        _, residual, unlearned = self._model.predict_variance(scaled)
         u = self._model.relative_variance(residual, unlearned)
         surprise = SURPRISE if self._breaks_a_rule(self._encoder.named(row)) else 0.0
-        return math.log(max(u, math.ulp(0.0))) + surprise - self._level
+        # A variance grows with the square of the distance.
+        return math.log(max(u, math.ulp(0.0))) + 2.0 * math.log(times_too_far) + surprise - self._level
 
-    def _scaled(self, row: Vector, scaling: Scaling) -> dict[Feature, float]:
-        return dict(zip(scaling.names, scaling.transform(row).tolist(), strict=True))
+    def _scaled(self, row: Vector, scaling: Scaling) -> tuple[dict[Feature, float], float]:
+        """The columns of a sample, no farther away than a model can tell, and how many times farther it is."""
+        values = scaling.transform(row)
+        times_too_far = max(float(np.abs(values).max(initial=0.0)) / FARTHEST, 1.0)
+        return dict(zip(scaling.names, (values / times_too_far).tolist(), strict=True)), times_too_far
 
     def _breaks_a_rule(self, named: dict[Feature, float]) -> bool:
         """Whether a column that was constant is not so here, or one that was always there is absent."""
@@ -102,11 +109,13 @@ class Novelty:
         """Learn a sample; return what `of` would have given before."""
         row = self._encoder.read(x)
         found = self._of(row)
+        if self._scaling is not None:  # the model may refuse a sample: it is asked first
+            scaled, times_too_far = self._scaled(row, self._scaling)
+            if times_too_far == 1.0:  # what is too far stays as new as it is until the units are learned anew
+                self._model.learn(scaled, (1.0,))
         row = self._encoder.learn(x, row)
         self._window.append(self._encoder.named(row), [1.0])
         self._count += 1
-        if self._scaling is not None:
-            self._model.learn(self._scaled(row, self._scaling), (1.0,))
         if found is not None:
             self._level += LEVEL_RATE * min(max(found, -1.0), 1.0)
         if self._count >= self._next:

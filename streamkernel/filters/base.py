@@ -99,24 +99,39 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
             The target.
 
         """
+        before = None
         try:
             if len(x) != len(self._names) or type(x) is not dict:
                 raise KeyError
             values = self._read(x)
-            if not (math.isfinite(sum(values)) and abs(y) <= reading.LARGEST_TARGET):
+            total = sum(values, y)
+            if isinstance(total, reading.NO_NUMBERS):
+                raise TypeError
+            if not (math.isfinite(total) and abs(y) <= reading.LARGEST_TARGET):
                 raise OverflowError
             self._pack(self._inputs, 0, y, *values)
         except UNUSUAL:
+            reading.check_mapping(x)
+            before = None if self._knows(x) else self._get_state()
             self._load(x, y)
-        if self._special:
-            self._complete()
-        status = self._step(*self._all_arguments)
-        if status:
-            self._settle(status)
+        try:
+            if self._special:
+                self._complete()
+            status = self._step(*self._all_arguments)
+            if status:
+                self._settle(status)
+        except Exception:
+            if before is not None:  # the features of a refused sample stay unknown
+                self._set_state(before)
+            raise
+
+    def _knows(self, x: Mapping[Feature, Any]) -> bool:
+        return all(name in self._names for name in x)
 
     def predict_one(self, x: Mapping[Feature, Any]) -> float:
         """Predict the target of `x`."""
-        if any(name not in self._names for name in x):
+        reading.check_mapping(x)
+        if not self._knows(x):
             reading.values(reading.sort_names(x), x)
             return copy.deepcopy(self)._predict(x)
         with self._reading:
@@ -174,7 +189,7 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
     def _load(self, x: Mapping[Feature, Any], y: Any) -> None:
         """The slow way of a sample into `inputs`: features may be new or absent, values may be bad."""
         target, names = reading.target(y), self._names
-        if any(name not in names for name in x):
+        if not self._knows(x):
             names = reading.sort_names({*names, *x})
         row = reading.values(names, x)
         if names != self._names:
@@ -238,23 +253,31 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         return {
             "names": self._names,
             "effective": self._effective,
-            "capacity": self._points.shape[1],
+            "capacity": self._stored_capacity(),
             "scalars": self._scalars.copy(),
             "points": self._points[:, :size].copy(),
             "vectors": self._vectors[: lms.STACK, :size].copy(),
             "extra": [self._stored(name) for name in self._EXTRA],
         }
 
+    def _stored_capacity(self) -> int:
+        """That of a filter that has only learned: a prediction may make room, and changes nothing."""
+        capacity = FIRST_CAPACITY
+        while capacity <= self.size:
+            capacity *= 2
+        return capacity
+
     def _stored(self, name: str) -> Any:
-        """An array of `_EXTRA` for a checkpoint; what is only worked on, or lies behind the last point, is zero."""
+        """An array of `_EXTRA` for a checkpoint; of what is only worked on nothing, behind the last point zero."""
         array: Any = getattr(self, name)
         if name in self._WORKSPACE:
-            return np.zeros_like(array)
-        stored = array.copy()
-        if len(stored) == self._points.shape[1]:
-            stored[self.size :] = 0.0
-            if stored.ndim == 2:
-                stored[:, self.size :] = 0.0
+            return np.zeros((0, 0))
+        if len(array) != self._points.shape[1]:
+            return array.copy()
+        stored = array[(slice(self._stored_capacity()),) * array.ndim].copy()
+        stored[self.size :] = 0.0
+        if stored.ndim == 2:
+            stored[:, self.size :] = 0.0
         return stored
 
     def _set_state(self, state: dict[str, Any]) -> None:

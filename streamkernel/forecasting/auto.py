@@ -18,6 +18,7 @@ from .. import checks
 from ..checkpoint import Checkpointed
 from ..core.types import Matrix, Vector
 from ..deprecation import formerly
+from ..encoding import power_of_two
 from ..kernels import Feature
 from ..learners import reading
 from . import determinism, explaining
@@ -36,6 +37,8 @@ REPLAYED = 1500
 FIRST_REACH = 3.0
 # Level shifts are looked for once this many values are known.
 FEWEST_BEFORE_SHIFT = 30
+# In units of the series' spread: squares of larger values overflow in the recursions.
+LARGEST_LEAP = 1e50
 # A season of which it is told from a shift that comes back with it.
 LONG_SEASON = 24
 
@@ -127,7 +130,7 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
 
         """
         gap = y is None or y != y
-        value = math.nan if gap else reading.target(y)
+        value = math.nan if gap else self._checked(y)
         row = self._columns.learn(x)
         self._count += 1
         if gap:
@@ -143,6 +146,17 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         if self._count >= self._next:
             self._next = math.ceil(self._count * next(growth for size, growth in GROWTH if self._count < size))
             self._examine()
+
+    def _checked(self, y: Any) -> float:
+        """A value with which the series can go on, or an error."""
+        value = reading.moderate(y)
+        if self._trials is None:
+            return value
+        transform = self._trials.structure.transform
+        if not transform.log and abs(value - transform.center) > LARGEST_LEAP * transform.unit:
+            unit = f"{transform.unit:g}, the spread of the series so far"
+            raise ValueError(f"target y is {y!r}: it is farther away than {LARGEST_LEAP:g} times {unit}")
+        return value
 
     def _remember(self, value: float, row: Vector) -> None:
         self._values.append(value)
@@ -199,17 +213,18 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         self._begin(found)
 
     def _structure(self, values: Vector) -> Structure:
-        deterministic = determinism.is_deterministic(values)
+        shape = values / power_of_two(values)  # which has squares, whatever the unit of the series
+        deterministic = determinism.is_deterministic(shape)
         if self._given is not None:
-            log = needs_log(values, self._given[0] if self._given else 1)
+            log = needs_log(shape, self._given[0] if self._given else 1)
             return Structure(Transform.of(values, log and not deterministic), self._given, deterministic)
         if deterministic:
             return Structure(Transform.of(values, log=False), (), deterministic)
-        log = needs_log(values, 1)
-        seasons = find_seasons(np.log(values) if log else values, self.seasons)
-        if seasons and needs_log(values, seasons[0]) != log:
+        log = needs_log(shape, 1)
+        seasons = find_seasons(np.log(shape) if log else shape, self.seasons)
+        if seasons and needs_log(shape, seasons[0]) != log:
             log = not log
-            seasons = find_seasons(np.log(values) if log else values, self.seasons) or seasons
+            seasons = find_seasons(np.log(shape) if log else shape, self.seasons) or seasons
         return Structure(Transform.of(values, log), seasons, deterministic)
 
     def _begin(self, structure: Structure) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import calendar
 import datetime
 import math
-import numbers
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,12 +16,14 @@ import numpy as np
 
 from .. import calendars
 from ..core.types import Matrix, Vector
+from ..encoding import is_gap
 from ..kernels import Feature
 from ..learners import reading
 
 # Words of one feature that get a column of their own; further ones share one.
 MOST_WORDS, OTHER_WORD = 30, " is another word"
 MONTHS = 12
+DATED = (datetime.date, np.datetime64)  # words stay words
 
 
 class FeatureColumns:
@@ -47,10 +48,10 @@ class FeatureColumns:
                 self._sums[self.names[name]] += value
                 self._counts[self.names[name]] += 1
         for feature, value in sorted((x or {}).items(), key=lambda pair: str(pair[0])):
-            if isinstance(value, datetime.date):
+            if (date := _date(value)) is not None:
                 name = str(feature)
                 self._dates += [] if name in self._dates else [name]
-                self._last[name] = [*self._last.get(name, [])[-1:], calendars.moment(value)]
+                self._last[name] = [*self._last.get(name, [])[-1:], calendars.moment(date)]
         return self._row(cells)
 
     def read_many(self, xs: Iterable[Mapping[Feature, Any]] | None, horizon: int) -> Matrix:
@@ -84,9 +85,9 @@ class FeatureColumns:
         found: dict[str, float] = {}
         for feature, value in sorted(x.items(), key=lambda pair: str(pair[0])):
             name = str(feature)
-            if isinstance(value, datetime.date):
-                found |= {f"{name} {part}": number for part, number in calendars.calendar(value).items()}
-            elif value is None or (isinstance(value, numbers.Real) and math.isnan(float(value))):
+            if (date := _date(value)) is not None:
+                found |= {f"{name} {part}": number for part, number in calendars.calendar(date).items()}
+            elif isinstance(value, DATED) or is_gap(value):  # a date that is none is pandas' or numpy's "not a time"
                 parts = [column for column in self.names if name in self._dates and column.startswith(f"{name} ")]
                 found |= dict.fromkeys(parts or [name], math.nan)
             elif isinstance(value, str):
@@ -121,6 +122,10 @@ class FeatureColumns:
         self._last = {
             name: [datetime.datetime.fromisoformat(moment) for moment in known] for name, known in last.items()
         }
+
+
+def _date(value: Any) -> datetime.date | None:
+    return calendars.as_date(value) if isinstance(value, DATED) else None
 
 
 def going_on(before: datetime.date, last: datetime.date, count: int) -> list[datetime.datetime]:

@@ -91,13 +91,16 @@ class KernelExpert:
         if end < self.reach or self.retired:
             return
         self._count += 1
-        if self._count >= self._next:
-            self._next = math.ceil(GROWTH * self._count)
-            self._remake(series, exogenous)
-        elif self._model is not None:
-            sample, base = self._sample(series, end)
-            target = (series[end] - base - self._units[2]) / self._units[3]
-            self._model.learn_one(self._row(sample, exogenous[-1]), float(target))
+        try:
+            if self._count >= self._next:
+                self._next = math.ceil(GROWTH * self._count)
+                self._remake(series, exogenous)
+            elif self._model is not None:
+                sample, base = self._sample(series, end)
+                target = (series[end] - base - self._units[2]) / self._units[3]
+                self._model.learn_one(self._row(sample, exogenous[-1]), float(target))
+        except ValueError:
+            pass  # a leap that drowns the rest in rounding errors: the series goes on, and others of the pool learn it
 
     def _remake(self, series: Vector, exogenous: Matrix) -> None:
         ends = np.arange(self.reach, len(series))

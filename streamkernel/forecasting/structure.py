@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ..core.types import Matrix, Vector
+from ..encoding import moments
 from ..threads import one_thread
 
 # Changes right before a value, which the seasons are compared with.
@@ -49,9 +50,8 @@ class Transform(NamedTuple):
     @classmethod
     def of(cls, values: Vector, log: bool) -> Self:
         """Scaled to the window's values."""
-        bent = np.log(values) if log else values
-        unit = float(bent.std())
-        return cls(log, float(bent.mean()), unit if unit > 0.0 else max(abs(float(bent.mean())), 1.0))
+        center, unit = moments(np.log(values) if log else values)
+        return cls(log, center, unit if unit > 0.0 else max(abs(center), 1.0))
 
     def apply(self, values: Vector) -> Vector:
         """From the series' own units."""

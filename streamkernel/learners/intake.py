@@ -82,8 +82,7 @@ class Intake:
                 return True
             except UNUSUAL:
                 pass
-        if not isinstance(x, Mapping):
-            raise TypeError(f"x must be a dict of features by name, got {x!r} ({type(x).__name__})")
+        reading.check_mapping(x)
         if not self.knows(x):
             return False
         self._model.x[:] = reading.values(self.names, x)

@@ -27,6 +27,8 @@ LARGEST_TARGET = math.sqrt(LARGEST_SQUARE)
 LARGEST_MODERATE = 1e100
 # Of 1/w: what is computed from the noise stays finite.
 SMALLEST_NOISE, LARGEST_NOISE = 1e-100, 1e100
+# Numbers to numpy's types, but not to a model: complex ones, and lengths of time in whatever unit they are.
+NO_NUMBERS = (np.complexfloating, np.timedelta64)
 
 
 def sort_names(names: Iterable[Feature]) -> tuple[Feature, ...]:
@@ -63,6 +65,12 @@ def packer(count: int) -> Callable[..., None]:
 def values(names: Sequence[Feature], x: Mapping[Feature, Any]) -> Vector:
     """The values of the named features, absent ones zero, or an error that names the feature and the value."""
     return np.array([number(f"feature {name!r}", x.get(name, 0.0)) for name in names], dtype=np.float64)
+
+
+def check_mapping(x: Any) -> None:
+    """Raise an error unless a sample holds its features by name."""
+    if not isinstance(x, Mapping):
+        raise TypeError(f"x must be a dict of features by name, got {x!r} ({type(x).__name__})")
 
 
 def number(what: str, value: Any) -> float:
@@ -234,7 +242,7 @@ def _floats(name: str, values: Any, what: Callable[[tuple[int, ...]], str] | Non
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real | np.number | np.bool_) and not isinstance(value, np.complexfloating)
+    return isinstance(value, numbers.Real | np.number | np.bool_) and not isinstance(value, NO_NUMBERS)
 
 
 def _is_complex(value: Any) -> bool:
