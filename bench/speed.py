@@ -787,11 +787,16 @@ def readers(options: Options) -> Iterator[Line]:
         model = prepared(m, data)
         samples = [dict(enumerate(x)) for x in data.visits.tolist()]
         lock, predict = model.recursion.reading, model.predict_one
+        hold, release = lock.acquire, lock.release
 
-        def take(part: slice, lock: object = lock) -> None:
+        def take(part: slice, hold: Callable[[], bool] = hold, release: Callable[[], None] = release) -> None:
             for _ in samples[part]:  # noqa: B023 (called in this turn of the loop)
-                with lock:  # type: ignore[attr-defined]
-                    pass
+                try:  # as `Recursion.predict` does
+                    hold()
+                except BaseException:
+                    release()
+                    raise
+                release()
 
         def ask(part: slice, predict: Callable[..., object] = predict) -> None:
             for x in samples[part]:  # noqa: B023

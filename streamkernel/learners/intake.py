@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -31,12 +32,18 @@ class Intake:
         The kernel in use.
     compiled
         Its program for these features.
+    lock
+        Who predicts holds it; `hold` and `release` are bound here, where they are found faster than in a class with
+        `__getattr__`.
 
     """
 
-    def __init__(self, model: Model, names: tuple[Feature, ...], kernel: Kernel, compiled: Compiled) -> None:
+    def __init__(
+        self, model: Model, names: tuple[Feature, ...], kernel: Kernel, compiled: Compiled, lock: threading.RLock
+    ) -> None:
         self.names, self._kernel, self._compiled = names, kernel, compiled
-        self._model, self._inputs, self._count = model, model.inputs, len(names)
+        self.model, self._inputs, self._count = model, model.inputs, len(names)
+        self.hold, self.release = lock.acquire, lock.release
         self._offset = model.inputs.itemsize * (1 + len(model.targets))
         self._known = frozenset(names)
         self._read = reading.reader(names)
@@ -85,18 +92,18 @@ class Intake:
         reading.check_mapping(x)
         if not self.knows(x):
             return False
-        self._model.x[:] = reading.values(self.names, x)
+        self.model.x[:] = reading.values(self.names, x)
         if self._is_special:
             self.complete()
         return True
 
     def complete(self) -> None:
         """What only some kernels need before the core is called: their domain, and columns computed in Python."""
-        x, size = self._model.x, self._model.size
+        x, size = self.model.x, self.model.size
         if np.isfinite(x).all():
             self._kernel.check_domain(self.names, x[None])
-            points = np.vstack([self._model.points[:, :size].T, x])
-            kernels.fill_custom(self._compiled, self._model.stack, points, x)
+            points = np.vstack([self.model.points[:, :size].T, x])
+            kernels.fill_custom(self._compiled, self.model.stack, points, x)
 
     def refuse(self, x: Mapping[Feature, Any], targets: Sequence[Any], weight: Any, status: int) -> NoReturn:
         """Raise the error that a negative status stands for."""
@@ -116,7 +123,7 @@ class Intake:
             )
         if status == LOST_RIDGE:
             raise ValueError(
-                f"ridge {self._model.ridge!r} is lost among the rounding errors of the similarities that the kernel "
+                f"ridge {self.model.ridge!r} is lost among the rounding errors of the similarities that the kernel "
                 f"{self._kernel!r} gives at {dict(x)!r}: rescale the features, take a larger ridge, or set a threshold"
             )
         raise ValueError(

@@ -6,6 +6,7 @@ what is special about their prediction.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -100,7 +101,7 @@ class Recursion:
         """Work on this model from now on: the one place where it is exchanged."""
         self.names, self._compiled, self.wider = names, compiled, {}
         self._learn_one = self.form.core.learn_one
-        self._intake = Intake(model, names, self.effective_kernel(), compiled)
+        self._intake = Intake(model, names, self.effective_kernel(), compiled, self.reading)
         self.model, self._table = model, model.table
 
     def _rearrange(self, names: tuple[Feature, ...], capacity: int, outputs: int) -> None:
@@ -286,14 +287,21 @@ class Recursion:
 
     def predict(self, x: Mapping[Feature, Any]) -> float:
         """The mean of the first output; `means` holds all of them."""
-        with self.reading:
-            model = self.model if self._intake.load_features(x) else widening.present(self, x)
+        intake = self._intake
+        try:  # `with self.reading`, at half its cost
+            intake.hold()  # in here: a signal's handler may raise as soon as it is held
+            model = intake.model if intake.load_features(x) else widening.present(self, x)
             mean = stream.predict(model.table)
             if mean - mean != 0.0:  # NaN or infinite
                 self.refuse(x, (), 1.0, stream.BAD_SIMILARITY)
-            if model is not self.model:
-                self.model.means[:] = model.means
-            return mean
+            if model is not intake.model:
+                intake.model.means[:] = model.means
+        except BaseException:
+            with contextlib.suppress(RuntimeError):  # it is not held where a handler raised in the wait for it
+                intake.release()
+            raise
+        intake.release()
+        return mean
 
     def predict_variance(self, x: Mapping[Feature, Any]) -> tuple[float, float, float]:
         """The mean of the first output, the residual δ and z'Pz; `means` holds the means of all outputs."""

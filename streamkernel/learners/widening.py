@@ -73,7 +73,7 @@ class Widened:
         self._rows = [names.index(name) for name in source.names]
         self._new = [row for row in range(len(names)) if row not in self._rows]
         self._model = storage.widened(source.model, compiled, len(names))
-        self._intake = Intake(self._model, names, kernel, compiled)
+        self._intake = Intake(self._model, names, kernel, compiled, source.reading)
         self._learned = -1
 
     def refreshed(self) -> Model:
