@@ -382,7 +382,7 @@ def test_learning_curves_refuse_what_they_cannot_use() -> None:
     assert decibels(0.0) == -math.inf
 
 
-UNFIT = {"KLMS": KLMS, "QKLMS": QKLMS, "NORMA": NORMA, "KNLMS": KNLMS, "KAPA": KAPA, "ExKRLS": ExKRLS}
+UNFIT = {"KLMS": KLMS, "QKLMS": QKLMS, "NORMA": NORMA, "KNLMS": KNLMS, "KAPA": KAPA}
 
 
 @pytest.mark.parametrize("kind", UNFIT.values(), ids=UNFIT)
@@ -424,3 +424,35 @@ def test_complex_numbers_are_not_cut_to_their_real_part() -> None:
         model.learn_one({"a": np.complex128(1 + 2j)}, 1.0)
     with pytest.raises(TypeError, match=r"target y is np.complex128\(1\+2j\)"):
         model.learn_one({"a": 1.0}, np.complex128(1 + 2j))
+
+
+# Kernels that a new feature changes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [ExKRLS, FixedBudgetKRLS])
+def test_an_inverse_refuses_a_feature_that_changes_all_of_it(kind: Any) -> None:
+    model = kind(AnovaSpline(1, two_sided=True))
+    for a, b in ((0.3, -0.6), (-0.5, -0.1), (0.9, 0.4)):
+        model.learn_one({"a": a, "b": b}, a + b)
+    before = model.to_bytes()
+    with pytest.raises(
+        ValueError, match=r"feature 'c' is new, and with it the kernel AnovaSpline\(1, two_sided=True\)"
+    ):
+        model.learn_one({"a": 0.1, "b": 0.2, "c": 0.3}, 1.0)
+    assert model.to_bytes() == before
+    model.learn_one({"a": 0.1}, 0.1)  # an absent one is zero
+    assert math.isfinite(model.predict_one({"a": 0.1, "b": 0.2, "c": 0.3}))
+
+
+def test_self_similarities_follow_a_kernel_that_a_new_feature_changes() -> None:
+    """Coherence compares similarities of the wider kernel: as if the feature had been there, and zero, from the start."""
+    late, early = (KNLMS(AnovaSpline(1, two_sided=True), 0.9, 0.5) for _ in range(2))
+    late.learn_one({"a": 0.5}, 1.0)
+    early.learn_one({"a": 0.5, "b": 0.0}, 1.0)
+    late._vectors[0, 0] = early._vectors[0, 0]  # the coefficient was learned with the kernel of its time
+    for a, b in ((0.4, 0.1), (-0.9, 0.8), (0.6, -0.3), (2.0, 1.0)):
+        late.learn_one({"a": a, "b": b}, a - b)
+        early.learn_one({"a": a, "b": b}, a - b)
+    assert late.dictionary == early.dictionary
+    assert late.size > 1
+    np.testing.assert_allclose(late.coefficients, early.coefficients, rtol=1e-12)

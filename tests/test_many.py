@@ -194,3 +194,18 @@ def test_any_regressor_may_be_wrapped() -> None:
     model.learn_many(X, y)
     wanted = [model.predict_one(x) for x in X.to_dict("records")]
     np.testing.assert_allclose(model.predict_many(X), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [AutoKernelRegressor, lambda: KRLS(ridge=0.1), lambda: KLMS(kernels.RBF(1.0))])
+def test_columns_of_a_frame_may_be_called_by_pairs(make: Callable[[], Any]) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=20), "t": rng.normal(size=20)}).rename(columns={"t": ("t", 2)})
+    one, many = make(), make()
+    many.learn_many(frame, frame["a"].to_numpy())
+    for row in frame.to_numpy().tolist():
+        one.learn_one({"a": row[0], ("t", 2): row[1]}, row[0])
+    assert many.predict_one({"a": 0.3, ("t", 2): 0.1}) == pytest.approx(one.predict_one({"a": 0.3, ("t", 2): 0.1}))
+    words = frame.astype({"a": object})
+    words.loc[3, "a"] = "red"
+    with pytest.raises((TypeError, ValueError), match="red"):
+        KRLS().learn_many(words, frame["a"].to_numpy())

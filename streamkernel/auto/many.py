@@ -32,7 +32,7 @@ def samples_of(X: Any) -> tuple[list[Sample], Any]:
         names = range(array.shape[1])
         return [dict(zip(names, row, strict=True)) for row in array.tolist()], None
     data = utils.dataframe.into_frame(X)
-    columns = [data[name].to_list() for name in data.columns]
+    columns = [data.get_column(name).to_list() for name in data.columns]  # data[name] is not for tuples
     return [dict(zip(data.columns, row, strict=True)) for row in zip(*columns, strict=True)], data
 
 

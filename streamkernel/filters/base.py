@@ -68,6 +68,8 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
                 points[r, :size] = self._points[self._names.index(name), :size]
         vectors = np.zeros((lms.STACK + max(2, self._compiled.stack_rows), capacity))
         vectors[: lms.STACK, :size] = self._vectors[: lms.STACK, :size]
+        if self._effective.depends_on_width and names != self._names:
+            vectors[lms.SIMILARITIES, :size] = self._effective.diagonal(points[:, :size].T, features=names)
         self._grow_extra(names, capacity)
         self._names, self._points, self._vectors = names, points, vectors
         self._inputs = np.zeros(1 + len(names))
@@ -113,6 +115,8 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         except UNUSUAL:
             reading.check_mapping(x)
             before = None if self._knows(x) else self._get_state()
+            if before is not None:
+                self._check_new(x)
             self._load(x, y)
         try:
             if self._special:
@@ -124,6 +128,15 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
             if before is not None:  # the features of a refused sample stay unknown
                 self._set_state(before)
             raise
+
+    def _check_new(self, x: Mapping[Feature, Any]) -> None:
+        """An inverse of the kernel matrix does not outlast a feature that changes all of it."""
+        if "_inverse" in self._EXTRA and self.size and self._effective is not None and self._effective.depends_on_width:
+            name = next(name for name in x if name not in self._names)
+            raise ValueError(
+                f"feature {name!r} is new, and with it the kernel {self._effective!r} changes between all points: give "
+                f"{type(self).__name__} all features from the first sample on, or use KRLS"
+            )
 
     def _knows(self, x: Mapping[Feature, Any]) -> bool:
         return all(name in self._names for name in x)

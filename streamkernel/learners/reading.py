@@ -178,7 +178,7 @@ def frame(X: Any, name: str = "X", what: str = "feature") -> tuple[tuple[Feature
     data = utils.dataframe.into_frame(X)
     for column_name, kind in data.schema.items():
         if not (kind.is_numeric() or kind == nw.Boolean):
-            for value in sorted(data[column_name].to_list(), key=_is_complex, reverse=True):
+            for value in sorted(data.get_column(column_name).to_list(), key=_is_complex, reverse=True):
                 number(f"{what} {column_name!r}", value)
     return _checked(tuple(data.columns), utils.dataframe.to_numpy(data), data, what)
 

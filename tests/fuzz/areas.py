@@ -65,8 +65,8 @@ def recursion(rng: Random) -> int:
         y, w = stream.y(x), making.number(rng, 0.1, 10.0) if rng.random() < 0.3 else 1.0
         size, old = core.size, core.names
         model.learn_one(x, y, w=w)
-        largest, kernel = max(largest, abs(y)), core.effective_kernel()
-        names = core.names
+        largest, names = max(largest, abs(y)), core.names
+        kernel = extended.in_order(core.effective_kernel(), names)
         gram = kernel(core.point_matrix, features=names)
         if len(gram) and np.linalg.cond(gram) > WORST_CONDITION:
             return compared
@@ -111,7 +111,8 @@ def exact(rng: Random) -> int:
         model.learn_one(x, y, w=w)
         kept = [*kept, (x, y, w)][-(model.max_size or 10**9) :]
         if step % 5 == 0:
-            names, kernel = core.names, core.effective_kernel()
+            names = core.names
+            kernel = extended.in_order(core.effective_kernel(), names)
             reference = extended.Exact(model.ridge)
             reference.points = np.array([row(names, x) for x, _, _ in kept])
             reference.y = np.array([y for _, y, _ in kept], dtype=extended.Real)
@@ -142,30 +143,34 @@ def _arranged(points: Any, old: tuple[Any, ...], names: tuple[Any, ...]) -> Any:
 @area
 def batches(rng: Random) -> int:
     """`learn_many` does what `learn_one` does one after the other."""
-    kinds = {name: making.REGRESSORS[name] for name in ("KRLS", "ridge family", "HeteroscedasticKRLS", "filters")}
+    kinds = {name: make for name, make in making.LEARNERS.items() if "learning" not in name}
     one, compared = making.learner(rng, kinds), 0
     many = copy.deepcopy(one)
     stream = Stream(rng, steady=True)
     for _ in range(int(rng.integers(1, 4))):
-        count = int(rng.integers(0, 90))
+        count = int(rng.integers(0, 30 if isinstance(one, making.AUTOMATIC) else 90))
         X = np.array([[x[name] for name in stream.names] for x in (stream.x() for _ in range(count))])
         X = X.reshape(count, len(stream.names))
         if count and rng.random() < 0.5:  # near what is known: blocks
             X = X[rng.integers(min(count, 8), size=count)] + 1e-4 * rng.normal(size=X.shape)
-        y = np.array([stream.y(dict(zip(stream.names, r, strict=True))) for r in X.tolist()])
+        samples = [dict(zip(stream.names, r, strict=True)) for r in X.tolist()]
+        y = [stream.target(one, x) for x in samples]
         frame = _frame(stream.names, X)
         weights = np.exp(rng.normal(size=count)) if making.takes_weights(one) and rng.random() < 0.5 else None
-        many.learn_many(frame, y, *([] if weights is None else [weights]))
-        for i, r in enumerate(X.tolist()):
-            given = {} if weights is None else {"w": float(weights[i])}
-            one.learn_one(dict(zip(stream.names, r, strict=True)), float(y[i]), **given)
-        check(one.size == many.size, f"{one.size} and {many.size} points")
-        if count:
-            # Two ways to round; a bad condition shows the difference.
-            for left, right in zip(one.predict_many(frame), many.predict_many(frame), strict=True):
+        many.learn_many(frame, making.targets(one, y), *([] if weights is None else [weights]))
+        for i, x in enumerate(samples):
+            one.learn_one(x, y[i], **({} if weights is None else {"w": float(weights[i])}))
+        check(_size(one) == _size(many), f"{_size(one)} and {_size(many)} points")
+        # Two ways to round; a bad condition shows the difference.
+        for x in samples:
+            for left, right in zip(making.numbers(one, x), making.numbers(many, x), strict=True):
                 check(abs(left - right) <= 1e-5 * max(1.0, abs(left)), f"{left} one by one, {right} at once")
                 compared += 1
     return compared
+
+
+def _size(model: Any) -> int:
+    return int(getattr(model, "size", 0))
 
 
 def _frame(names: list[Any], X: Any) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -11,12 +14,25 @@ from streamkernel import kernels
 Real = np.longdouble
 
 
+def in_order(kernel: kernels.Kernel, names: tuple[Any, ...]) -> kernels.Kernel:
+    """The same kernel with the length scales of named features in the order of these."""
+    parts = {field: getattr(kernel, field) for field in ("left", "right", "kernel") if hasattr(kernel, field)}
+    scale = getattr(kernel, "length_scale", None)
+    if isinstance(scale, dict):
+        parts["length_scale"] = tuple(scale[name] for name in names)
+    else:
+        parts = {field: in_order(part, names) for field, part in parts.items()}
+    return dataclasses.replace(kernel, **parts) if parts else kernel  # type: ignore[type-var]
+
+
 def similarity(kernel: kernels.Kernel, x: Any, Z: Any) -> Any:
-    """k(x, z) for every row z; one length scale for all features."""
+    """k(x, z) for every row z; length scales are a number or stand in the order of the features."""
     if isinstance(kernel, kernels.Sum):
         return similarity(kernel.left, x, Z) + similarity(kernel.right, x, Z)
     if isinstance(kernel, kernels.Product):
         return similarity(kernel.left, x, Z) * similarity(kernel.right, x, Z)
+    if isinstance(kernel, kernels.Odd):
+        return (similarity(kernel.kernel, x, Z) - similarity(kernel.kernel, -x, Z)) / 2
     if isinstance(kernel, kernels.Constant):
         return np.full(len(Z), kernel.value, dtype=Real)
     if isinstance(kernel, kernels.Linear):
@@ -28,10 +44,13 @@ def similarity(kernel: kernels.Kernel, x: Any, Z: Any) -> Any:
         for a, column in zip(x, Z.T, strict=True):
             value = value * _spline(a, column)
         return value
-    scale = Real(kernel.length_scale)  # type: ignore[attr-defined]
+    if isinstance(kernel, kernels.AnovaSpline):
+        factors = [_spline(a, column) for a, column in zip(x, Z.T, strict=True)]
+        return sum(map(math.prod, itertools.combinations(factors, kernel.order)), np.zeros(len(Z), dtype=Real))
+    scale = np.array(kernel.length_scale, dtype=Real)  # type: ignore[attr-defined]
     if isinstance(kernel, kernels.Periodic):
         angles = Real("3.14159265358979323846264338327950288") * (Z - x) / Real(kernel.period)
-        return np.exp(-2 * (np.sin(angles) ** 2).sum(axis=1) / scale**2)
+        return np.exp(-2 * ((np.sin(angles) / scale) ** 2).sum(axis=1))
     squares = (((Z - x) / scale) ** 2).sum(axis=1)
     if isinstance(kernel, kernels.RBF):
         return np.exp(-squares / 2)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from river import base
 
 from streamkernel import (
@@ -40,19 +41,27 @@ def number(rng: Random, low: float, high: float) -> float:
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
+def scale(rng: Random) -> Any:
+    """One length scale for all features, or one for each."""
+    if rng.random() < 0.8:
+        return number(rng, 0.3, 5.0)
+    return {name: np.inf if rng.random() < 0.1 else number(rng, 0.3, 5.0) for name in (*NAMES, "never seen")}
+
+
 def leaf(rng: Random) -> kernels.Kernel:
-    scale = number(rng, 0.3, 5.0)
     return [
-        lambda: kernels.RBF(scale),
-        lambda: kernels.Laplacian(scale),
-        lambda: kernels.Matern32(scale),
-        lambda: kernels.Matern52(scale),
-        lambda: kernels.RationalQuadratic(scale, number(rng, 0.2, 1e4)),
-        lambda: kernels.Periodic(scale, number(rng, 1.0, 10.0)),
+        lambda: kernels.RBF(scale(rng)),
+        lambda: kernels.Laplacian(scale(rng)),
+        lambda: kernels.Matern32(scale(rng)),
+        lambda: kernels.Matern52(scale(rng)),
+        lambda: kernels.RationalQuadratic(scale(rng), number(rng, 0.2, 1e4)),
+        lambda: kernels.Periodic(scale(rng), number(rng, 1.0, 10.0)),
         lambda: kernels.Linear(),
         lambda: kernels.Polynomial(int(rng.integers(1, 4)), rng.uniform(0.0, 2.0), number(rng, 0.1, 1.0)),
         lambda: kernels.Spline(two_sided=True),
-    ][rng.integers(9)]()
+        lambda: kernels.AnovaSpline(1, two_sided=True),
+        lambda: kernels.Odd(leaf(rng)),
+    ][rng.integers(11)]()
 
 
 def kernel(rng: Random, depth: int = 2) -> kernels.Kernel:
@@ -114,23 +123,42 @@ def mixture(rng: Random) -> KernelMixture:
     models: list[Any] = [
         KRLS(shared, threshold, number(rng, 1e-3, 1.0), max_size=limit, **_forgetting(rng)) for _ in range(2)
     ]
-    models += [krls(rng)] if rng.random() < 0.5 else []
+    models += [[krls, ridge_family, heteroscedastic][rng.integers(3)](rng)] if rng.random() < 0.5 else []
     return KernelMixture(models, str(rng.choice(["bma", "aggregating", "coker"])), respawn=int(rng.integers(5, 60)))
 
 
 def classifier(rng: Random) -> LSSVMClassifier:
-    return LSSVMClassifier(maybe_kernel(rng), number(rng, 1e-3, 0.3), number(rng, 0.01, 1.0), max_size=_sizes(rng))
+    given = {"max_size": _sizes(rng), "bias": number(rng, 0.1, 10.0), **_forgetting(rng)}
+    return LSSVMClassifier(maybe_kernel(rng), number(rng, 1e-3, 0.3), number(rng, 0.01, 1.0), **given)
+
+
+def learning_classifier(rng: Random) -> LSSVMClassifier:
+    return LSSVMClassifier(None, number(rng, 1e-3, 0.1), number(rng, 0.01, 1.0), kernel_learning="gradient")
+
+
+def several_targets(rng: Random) -> MultiTargetKRLS:
+    given = {"max_size": _sizes(rng), **_forgetting(rng)}
+    return MultiTargetKRLS(maybe_kernel(rng), number(rng, 1e-3, 0.3), number(rng, 1e-3, 1.0), **given)
+
+
+def inner(rng: Random) -> Any:
+    """A regressor for what is built around one."""
+    return [krls, ridge_family, heteroscedastic, mixture][rng.integers(4)](rng)
 
 
 def kernel_filter(rng: Random) -> Any:
     given, size = leaf(rng), int(rng.integers(2, 20))
+    while given.depends_on_width:  # filters with an inverse refuse features that change it
+        given = leaf(rng)
     return [
         lambda: filters.KLMS(given, step=0.1),
         lambda: filters.QKLMS(given, step=0.1),
         lambda: filters.NORMA(given, max_size=size),
         lambda: filters.KNLMS(given, step=0.1, max_size=size),
         lambda: filters.FixedBudgetKRLS(given, max_size=size),
-    ][rng.integers(5)]()
+        lambda: filters.KAPA(given, order=int(rng.integers(1, 6)), max_size=size),
+        lambda: filters.ExKRLS(given, forgetting=float(rng.uniform(0.9, 1.0)), max_size=size),
+    ][rng.integers(7)]()
 
 
 REGRESSORS: dict[str, Callable[[Random], Any]] = {
@@ -141,18 +169,19 @@ REGRESSORS: dict[str, Callable[[Random], Any]] = {
     "KernelMixture": mixture,
     "filters": kernel_filter,
     "AutoKernelRegressor": lambda rng: AutoKernelRegressor("low"),
-    "AdaptiveConformal": lambda rng: AdaptiveConformal(krls(rng)),
-    "TargetScaler": lambda rng: TargetScaler(krls(rng)),
+    "AdaptiveConformal": lambda rng: AdaptiveConformal(inner(rng)),
+    "TargetScaler": lambda rng: TargetScaler(inner(rng)),
 }
 CLASSIFIERS: dict[str, Callable[[Random], Any]] = {
     "LSSVMClassifier": classifier,
+    "learning classifier": learning_classifier,
     "KernelMixtureClassifier": lambda rng: KernelMixtureClassifier([classifier(rng), classifier(rng)]),
     "AutoKernelClassifier": lambda rng: AutoKernelClassifier("low"),
 }
 LEARNERS: dict[str, Callable[[Random], Any]] = {
     **REGRESSORS,
     **CLASSIFIERS,
-    "MultiTargetKRLS": lambda rng: MultiTargetKRLS(maybe_kernel(rng), number(rng, 1e-3, 0.3), number(rng, 1e-3, 1.0)),
+    "MultiTargetKRLS": several_targets,
 }
 
 
@@ -173,8 +202,15 @@ class Stream:
         self.names = list(NAMES[: width or rng.integers(1, 5)])
         self.unit = number(rng, 0.1, 3.0)
         self.slopes = rng.normal(size=len(NAMES))
+        self.last: Sample = {}
 
     def x(self) -> Sample:
+        """The next sample; now and then the last one again."""
+        if self.steady or self.rng.random() > 0.05:
+            self.last = self._new()
+        return dict(self.last)
+
+    def _new(self) -> Sample:
         if not self.steady and self.rng.random() < 0.02 and len(self.names) < len(NAMES):
             self.names.append(NAMES[len(self.names)])
         names = self.names
@@ -222,3 +258,16 @@ def wide_answer(model: Any, x: Sample) -> Any:
     if hasattr(found, "means"):
         return list(found.weights), list(found.means), list(found.deviations)
     return found.mu, found.sigma
+
+
+def numbers(model: Any, x: Sample) -> list[float]:
+    """The numbers of a prediction, those of classes and targets in the order of their names."""
+    found = model.predict_proba_one(x) if hasattr(model, "predict_proba_one") else model.predict_one(x)
+    return [found[name] for name in sorted(found)] if isinstance(found, dict) else [found]
+
+
+def targets(model: Any, values: list[Any]) -> Any:
+    """Targets of many samples, as `learn_many` takes them."""
+    if isinstance(model, MultiTargetKRLS):
+        return pd.DataFrame(values, columns=["first", "second"])
+    return values if isinstance(model, base.Classifier) else np.array(values, dtype=np.float64)
