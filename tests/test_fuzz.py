@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fuzz.areas import AREAS, read_from_threads
+from fuzz.areas import read_from_threads
+from fuzz.around import AREAS
 from fuzz.making import LEARNERS
 from reference import JIT
 

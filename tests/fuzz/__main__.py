@@ -12,7 +12,8 @@ import warnings
 
 import numpy as np
 
-from .areas import AREAS, read_from_threads
+from .areas import read_from_threads
+from .around import AREAS
 from .making import LEARNERS
 
 

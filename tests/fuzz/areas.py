@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from streamkernel import KRLS, KernelForecaster, checkpoint, kernels
+from streamkernel import checkpoint, kernels
 from streamkernel.checkpoint import CheckpointError
 
 from . import extended, making
@@ -51,8 +51,8 @@ def check(is_right: Any, message: str) -> None:
 @area
 def recursion(rng: Random) -> int:
     """The dictionary forms follow the reference in extended precision, and refused samples leave no trace."""
-    is_krls = rng.random() < 0.7
-    model = making.krls(rng) if is_krls else making.ridge_family(rng)
+    kinds = ("KRLS", "KRLS, scales by name", "ridge family")
+    model = making.LEARNERS[kinds[rng.integers(3)]](rng)
     while model.threshold is None:
         model = making.ridge_family(rng)
     forgetting, forget = getattr(model, "forgetting", 1.0), getattr(model, "forget", "prior")
@@ -217,7 +217,7 @@ def refusals(rng: Random) -> int:
         count += refused(rng, model, stream)
         if any(samples):
             x = dict.fromkeys(stream.names, 0.5)
-            check(_same(making.answer(model, x), making.answer(twin, x)), "a refused sample shows in predictions")
+            check(same(making.answer(model, x), making.answer(twin, x)), "a refused sample shows in predictions")
     return count
 
 
@@ -232,9 +232,9 @@ def ranges(rng: Random) -> int:
     stream.teach(model, int(rng.integers(0, 15)))
     before, count = model.to_bytes(), 0
     for _ in range(int(rng.integers(5, 20))):
-        x = {name: _extreme(rng) if rng.random() < 0.3 else value for name, value in stream.x().items()}
+        x = {name: extreme(rng) if rng.random() < 0.3 else value for name, value in stream.x().items()}
         y = stream.target(model, stream.x())
-        y = _extreme(rng) if isinstance(y, float) and rng.random() < 0.3 else y
+        y = extreme(rng) if isinstance(y, float) and rng.random() < 0.3 else y
         given = {"w": 10.0 ** rng.uniform(-12, 12)} if making.takes_weights(model) and rng.random() < 0.2 else {}
         count += 1
         try:
@@ -247,26 +247,31 @@ def ranges(rng: Random) -> int:
         except ValueError as error:
             # A forecast at an ordinary place must not be lost to a sample that was accepted.
             raise AssertionError(f"after {x!r}, {y!r}, {given!r}: {error}") from error
-        check(_is_finite(found), f"{found!r} after {x!r}, {y!r}, {given!r}")
+        check(is_finite(found), f"{found!r} after {x!r}, {y!r}, {given!r}")
         before = model.to_bytes()  # a model may remember what it was asked
     return count
 
 
-def _extreme(rng: Random) -> float:
+def extreme(rng: Random) -> float:
     return float(rng.choice([-1.0, 1.0]) * EXTREMES[rng.integers(len(EXTREMES))])
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
     if isinstance(value, list | tuple):
-        return all(map(_is_finite, value))
+        return all(map(is_finite, value))
     return isinstance(value, str) or math.isfinite(value)
 
 
-def _same(left: Any, right: Any) -> bool:
+def same(left: Any, right: Any) -> bool:
     return repr(left) == repr(right)
 
 
 # Copies and checkpoints -----------------------------------------------------------------------------------------------
+
+
+def duplicates(model: Any) -> list[Any]:
+    """A model copied, pickled, and written and read."""
+    return [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), type(model).from_bytes(model.to_bytes())]
 
 
 @area
@@ -275,7 +280,7 @@ def copies(rng: Random) -> int:
     model, stream = making.learner(rng, making.LEARNERS), Stream(rng)
     stream.teach(model, int(rng.integers(0, 70)))
     data = model.to_bytes()
-    others = [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), type(model).from_bytes(data)]
+    others = duplicates(model)
     for _ in range(int(rng.integers(1, 12))):
         x = stream.x()
         y, given = stream.target(model, x), stream.weight(model)
@@ -283,7 +288,7 @@ def copies(rng: Random) -> int:
             other.learn_one(x, y, **given)
         query = stream.x()
         for other in others:
-            check(_same(making.answer(model, query), making.answer(other, query)), "a copy predicts something else")
+            check(same(making.answer(model, query), making.answer(other, query)), "a copy predicts something else")
     for other in others:
         check(other.to_bytes() == model.to_bytes(), "a copy has other bytes")
     check(type(model).from_bytes(data).to_bytes() == data, "what was read is written differently")
@@ -402,23 +407,3 @@ def _frequent_switches() -> Any:
         yield
     finally:
         sys.setswitchinterval(interval)
-
-
-@area
-def series(rng: Random) -> int:
-    """Forecasters: refused values leave no trace, and what is accepted can be gone on from."""
-    model = KernelForecaster(KRLS(making.maybe_kernel(rng), 1e-3, making.number(rng, 1e-3, 1.0)), lags=3, seed=1)
-    count = 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for t in range(int(rng.integers(5, 30))):
-            model.learn_one(math.sin(t) + 0.1 * rng.normal())
-            if rng.random() < 0.3:
-                count += 1
-                before = model.to_bytes()
-                try:
-                    model.learn_one(_extreme(rng))
-                except (ValueError, TypeError):
-                    check(model.to_bytes() == before, "a refused value has changed the forecaster")
-                check(math.isfinite(model.forecast(1)[0]), "a forecast is not finite")
-    return count

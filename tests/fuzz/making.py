@@ -41,21 +41,15 @@ def number(rng: Random, low: float, high: float) -> float:
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
-def scale(rng: Random) -> Any:
-    """One length scale for all features, or one for each."""
-    if rng.random() < 0.8:
-        return number(rng, 0.3, 5.0)
-    return {name: np.inf if rng.random() < 0.1 else number(rng, 0.3, 5.0) for name in (*NAMES, "never seen")}
-
-
 def leaf(rng: Random) -> kernels.Kernel:
+    scale = number(rng, 0.3, 5.0)
     return [
-        lambda: kernels.RBF(scale(rng)),
-        lambda: kernels.Laplacian(scale(rng)),
-        lambda: kernels.Matern32(scale(rng)),
-        lambda: kernels.Matern52(scale(rng)),
-        lambda: kernels.RationalQuadratic(scale(rng), number(rng, 0.2, 1e4)),
-        lambda: kernels.Periodic(scale(rng), number(rng, 1.0, 10.0)),
+        lambda: kernels.RBF(scale),
+        lambda: kernels.Laplacian(scale),
+        lambda: kernels.Matern32(scale),
+        lambda: kernels.Matern52(scale),
+        lambda: kernels.RationalQuadratic(scale, number(rng, 0.2, 1e4)),
+        lambda: kernels.Periodic(scale, number(rng, 1.0, 10.0)),
         lambda: kernels.Linear(),
         lambda: kernels.Polynomial(int(rng.integers(1, 4)), rng.uniform(0.0, 2.0), number(rng, 0.1, 1.0)),
         lambda: kernels.Spline(two_sided=True),
@@ -72,6 +66,14 @@ def kernel(rng: Random, depth: int = 2) -> kernels.Kernel:
     return [left + right, left * right, left + number(rng, 0.1, 2.0), number(rng, 0.1, 2.0) * left][rng.integers(4)]
 
 
+def named_kernel(rng: Random) -> kernels.Kernel:
+    """One with a length scale for each feature that a `Stream` may have."""
+    scales = {name: np.inf if rng.random() < 0.1 else number(rng, 0.3, 5.0) for name in (*NAMES, "never seen")}
+    kinds = (kernels.RBF, kernels.Laplacian, kernels.Matern32, kernels.Matern52, kernels.RationalQuadratic)
+    given: kernels.Kernel = (*kinds, kernels.Periodic)[rng.integers(6)](scales)
+    return given if rng.random() < 0.5 else given + kernel(rng, 1)
+
+
 def maybe_kernel(rng: Random) -> kernels.Kernel | None:
     return None if rng.random() < 0.3 else kernel(rng)
 
@@ -86,9 +88,9 @@ def _forgetting(rng: Random) -> dict[str, Any]:
     return {"forgetting": float(rng.uniform(0.9, 1.0)), "forget": str(rng.choice(["prior", "walk"]))}
 
 
-def krls(rng: Random) -> KRLS:
+def krls(rng: Random, make_kernel: Callable[[Random], Any] = maybe_kernel) -> KRLS:
     ridge = 0.0 if rng.random() < 0.2 else number(rng, 1e-4, 1.0)
-    return KRLS(maybe_kernel(rng), number(rng, 1e-3, 0.3), ridge, max_size=_sizes(rng), **_forgetting(rng))
+    return KRLS(make_kernel(rng), number(rng, 1e-3, 0.3), ridge, max_size=_sizes(rng), **_forgetting(rng))
 
 
 def ridge_family(rng: Random) -> Any:
@@ -163,6 +165,7 @@ def kernel_filter(rng: Random) -> Any:
 
 REGRESSORS: dict[str, Callable[[Random], Any]] = {
     "KRLS": krls,
+    "KRLS, scales by name": lambda rng: krls(rng, named_kernel),
     "ridge family": ridge_family,
     "HeteroscedasticKRLS": heteroscedastic,
     "kernel learning": learning,
