@@ -22,7 +22,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason='needs pyspark: pip install "streamkernel[spark]"')
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -387,6 +387,41 @@ def test_models_move_between_one_process_and_spark(spark: SparkSession, tmp_path
         assert (row.prediction, row.standard_deviation, row.error) == (distribution.mu, distribution.sigma, None)
 
 
+def test_a_key_has_its_model_before_its_first_row(spark: SparkSession, tmp_path: pathlib.Path) -> None:
+    """More rows of one key in the first batch, in no order, than a session passes on at once by default."""
+    rows = [{**row, "sensor": "rare" if i % 1000 == 7 else "often"} for i, row in enumerate(events(11_000, 1, seed=10))]
+    predictions, models = one_process(rows)
+    _, early = one_process(rows[:20])
+    given = import_models(spark, early, key="sensor STRING")
+    folder = write(tmp_path / "in", rows[20:], files=1)
+    run(learn_stream(read(spark, folder), **COLUMNS, model=MODEL, models=given), tmp_path)
+    rest = {key: value for key, value in predictions.items() if key[1] >= 20}
+    assert compare(output(spark, tmp_path), rest) == (0, 0, 0)
+    assert {name: bytes(row.model) for name, row in stored(spark, tmp_path).items()} == {
+        name: model.to_bytes() for name, model in models.items()
+    }
+
+
+@pytest.mark.parametrize("count", [10, 11, 25])
+def test_rows_that_come_in_parts_stop_the_job(spark: SparkSession, count: int) -> None:
+    """The model comes with the last part, or alone after it."""
+    rows = events(20 + count, 1, seed=11)
+    given = import_models(spark, one_process(rows[:20])[1], key="sensor STRING")
+    batch = spark.createDataFrame([tuple(row.values()) for row in rows[20:]], SCHEMA)
+    jobs = [
+        learn_stream(batch, **COLUMNS, model=MODEL, models=given),
+        predict_stream(batch, key="sensor", features=FEATURES, models=given),
+    ]
+    at_once = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    spark.conf.set(at_once, "10")
+    try:
+        for job in jobs:
+            with pytest.raises(PythonException, match=r"rows of key \('s0',\) on in parts.*maxRecordsPerBatch"):
+                job.collect()
+    finally:
+        spark.conf.set(at_once, SETTINGS[at_once])
+
+
 def test_idle_keys_are_dropped(spark: SparkSession, tmp_path: pathlib.Path) -> None:
     rows = [{**row, "sensor": "idle" if i < 20 else "busy"} for i, row in enumerate(events(40, 1, seed=7))]
     folder = write(tmp_path / "in", rows[:20], files=1)
@@ -502,11 +537,17 @@ def test_what_a_worker_does_with_the_rows_of_a_key() -> None:
     store = Store()
     learner.init(store)
     out = [*learner.handleInputRows(("s0",), iter(given[:30][::-1]), None)]
+    with pytest.raises(ValueError, match="in parts"):
+        learner.handleInputRows(("s0",), iter(given[30:]), None)
+    with pytest.raises(ValueError, match="in parts"):
+        learner.handleInitialState(("s0",), Row(model=b""), None)
+    learner.init(store)  # the next batch
     out += learner.handleInputRows(("s0",), iter(given[30:]), None)
     assert compare(out, predictions) == (0, 0, 0)
     assert out[7].asDict(True) == Row(*learner.columns)(*out[7]).asDict(True)  # as Spark makes it
     data = models["s0"].to_bytes()
     assert store.value == (data, 59, 60, 0, 0, 0)
+    learner.init(store)
     again = [*learner.handleInputRows(("s0",), iter(given[:2]), None)]
     assert [row.error[:4] for row in again] == ["late", "late"]
     assert store.value == (data, 59, 60, 2, 0, 0)
@@ -520,6 +561,8 @@ def test_what_a_worker_does_with_the_rows_of_a_key() -> None:
     predictor.init(store)
     predictor.handleInitialState(("s0",), Row(model=data), None)
     (row,) = predictor.handleInputRows(("s0",), iter(given[:1]), None)
+    with pytest.raises(ValueError, match="in parts"):
+        predictor.handleInitialState(("s0",), Row(model=data), None)
     assert row.prediction == models["s0"].predict_one({name: rows[0][name] for name in FEATURES})
     with pytest.raises(ValueError, match=r"stored model of key \('s0',\) knows the features \['b', 'c'\]"):
         distributed.restore(("s0",), data, {}, ["a"])

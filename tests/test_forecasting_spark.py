@@ -75,6 +75,9 @@ def test_what_a_worker_does() -> None:
     worker.init(store)
     given = [Row(__order=t, __target=value("a", t)) for t in range(40)]
     worker.handleInputRows(("a",), iter(given[:25]), None)
+    with pytest.raises(ValueError, match="in parts"):
+        worker.handleInputRows(("a",), iter(given[25:]), None)
+    worker.init(store)  # the next batch
     out = list(worker.handleInputRows(("a",), iter([*given[25:], Row(__order=99, __target=math.inf)]), None))
     assert [(row.forecast, row.lower, row.upper) for row in out[:3]] == expected("a", 40)
     assert "inf" in out[3].error and out[3].step is None

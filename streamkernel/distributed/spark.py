@@ -31,6 +31,7 @@ from .keyed import KeyedModel, Models, Outcome, in_order, restore
 __all__ = ["SETTINGS", "export_models", "import_models", "learn_stream", "predict_stream"]
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROWS_AT_ONCE = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 SETTINGS = {
@@ -39,6 +40,9 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # With a time to live Spark otherwise runs empty batches without end, and a job with `availableNow` does not stop.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    # No limit in rows; that in bytes stays. Where models are given, Spark passes so many rows of a key on at a time in
+    # the first batch, and the key's model with the last of them.
+    _ROWS_AT_ONCE: "0",
     # One thread for each Python worker: there are as many workers as cores.
     **{f"spark.executorEnv.{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")},
 }
@@ -246,11 +250,25 @@ class Processor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._state = handle.getValueState(_STATE, self.state_schema, self.lifetime)
         self.result = type(Result.__name__, (Result,), {"__fields__": self.columns})
+        self._latest: Any = None  # the key whose rows came last
+
+    def begin(self, key: Any) -> None:
+        """Note that all rows of a key come now; an error where some came before."""
+        self._check_whole(key)
+        self._latest = key
+
+    def _check_whole(self, key: Any) -> None:
+        if key == self._latest:
+            raise ValueError(
+                f"Spark passes the rows of key {key!r} on in parts, the first before the key's model: configure the "
+                f"session with streamkernel.distributed.spark.SETTINGS ({_ROWS_AT_ONCE!r} says how many come at once)"
+            )
 
     def _x(self, values: Sequence[Any]) -> dict[str, Any]:
         return dict(zip(self.features, values, strict=True))
 
     def handleInitialState(self, key: Any, row: Row, timer: Any) -> None:
+        self._check_whole(key)
         self._state.update(tuple(row[name] for name in self.state_schema.fieldNames()))
 
     def close(self) -> None:
@@ -265,6 +283,7 @@ class _Learner(Processor):
         self.models = models
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timer: Any) -> Iterator[Row]:
+        self.begin(key)
         stored = self._state.get()
         keyed = self.models.new() if stored is None else self.models.load(key, *stored)
         before = keyed.learned
@@ -282,6 +301,7 @@ class _Learner(Processor):
             yield order, target, keyed.fail(NULL_KEY) if is_null else keyed.step(order, self._x(values), target)
 
     def handleInitialState(self, key: Any, row: Row, timer: Any) -> None:
+        self._check_whole(key)
         keyed = self.models.load(key, row["model"])  # an error here names the key before the job has done anything
         values = [row[name] for name in self.state_schema.fieldNames()[1:]]
         self._state.update((keyed.model.to_bytes(), *values))
@@ -296,6 +316,7 @@ class _Predictor(Processor):
         self.keep = keep
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timer: Any) -> Iterator[Row]:
+        self.begin(key)
         stored = None if None in key else self._state.get()
         keyed = None if stored is None else KeyedModel(restore(key, stored[0], self.functions, self.features))
         none = Outcome(None, None, "there is no model for this key")

@@ -125,6 +125,7 @@ class _Forecaster(engine.Processor):
         self.first, self.horizon = first, horizon
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timer: Any) -> Iterator[Row]:
+        self.begin(key)
         stored = self._state.get()
         model = copy.deepcopy(self.first) if stored is None else self._load(key, stored[0])
         keyed = _Series(model, *(() if stored is None else stored[1:]))
