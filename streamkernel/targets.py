@@ -56,6 +56,7 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
     def __init__(self, regressor: Any, center: float | None = None, unit: float | None = None) -> None:
         if not isinstance(regressor, base.Estimator) or isinstance(regressor, base.Classifier):
             raise checks.ArgumentTypeError(f"regressor must be a regressor, got {regressor!r}")
+        checks.regressor("regressor", regressor)
         if center is not None:
             checks.number("center", center)
             reading.moderate(center, "center")
