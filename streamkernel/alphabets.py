@@ -44,7 +44,10 @@ NAMES = ", ".join(map(repr, ALPHABETS))
 
 def is_symbol(value: Any) -> bool:
     """Whether this is a finite number, real or complex."""
-    return isinstance(value, numbers.Complex) and cmath.isfinite(complex(value))
+    try:
+        return isinstance(value, numbers.Complex) and cmath.isfinite(complex(value))
+    except (OverflowError, TypeError):  # a whole number beyond all floats; numpy's lengths of time
+        return False
 
 
 def symbols_of(alphabet: Any) -> tuple[complex, ...]:

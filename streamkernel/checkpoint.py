@@ -8,6 +8,7 @@ and the raw arrays that it refers to. The header is a tree of plain values; kern
 from __future__ import annotations
 
 import abc
+import errno
 import functools
 import hashlib
 import importlib
@@ -112,6 +113,8 @@ def dumps(model: Any) -> bytes:
 
 def loads(data: bytes, functions: Functions | None = None) -> Any:
     """The model, of whatever class, that `dumps` wrote."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"data must be the bytes of a checkpoint, got {data!r} ({type(data).__name__})")
     data = bytes(data)
     if len(data) < _PREFIX.size + _LENGTH.size or data[:4] != MAGIC:
         raise CheckpointError(f"not a streamkernel checkpoint: {len(data)} bytes that start with {data[:4]!r}")
@@ -161,7 +164,7 @@ def load(path: str | os.PathLike[str], functions: Functions | None = None) -> An
     True
 
     """
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:  # a number would be a descriptor: that of the terminal has no end
         data = file.read()
     try:
         model = loads(data, functions)
@@ -206,6 +209,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file whole: who reads it meanwhile, or after a crash, sees the old one or the new one, never a part."""
+    path = os.fsdecode(path)
+    if not path or (os.path.exists(path) and not os.path.isfile(path)):  # a device or pipe would be replaced for good
+        raise OSError(errno.EINVAL, "not a file that can be written", path)
     target = os.path.realpath(path)  # a link stays a link
     partial = f"{target}.{os.getpid()}.partial"
     try:

@@ -87,6 +87,15 @@ def choice(name: str, value: Any, choices: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
+def regressor(name: str, value: Any) -> None:
+    """A streaming regressor, or anything that learns and predicts numbers like one."""
+    from river import base
+
+    learns = callable(getattr(value, "learn_one", None)) and callable(getattr(value, "predict_one", None))
+    if not learns or isinstance(value, type | base.Classifier | base.MultiTargetRegressor):
+        raise ArgumentTypeError(f"{name} must be a streaming regressor with learn_one and predict_one, got {value!r}")
+
+
 def constructor_arguments(model: Any) -> dict[str, Any]:
     """A model's constructor arguments."""
     return {name: getattr(model, name) for name in _names(type(model).__init__)}

@@ -19,6 +19,7 @@ from river.conf.interval import Interval
 from . import checks
 from .checkpoint import Checkpointed
 from .deprecation import former_attribute, formerly
+from .distributions import predicted_distribution
 from .kernels import Feature
 from .learners import KRLS, reading
 
@@ -71,6 +72,7 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
     def __init__(
         self, regressor: Any, confidence_level: float = 0.9, rate: float = 0.02, window_size: int = 500
     ) -> None:
+        checks.regressor("regressor", regressor)
         checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
         checks.number("rate", rate, low=0.0, high=1.0, open_low=True)
         checks.size("window_size", window_size)
@@ -93,9 +95,9 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
 
     def learn_one(self, x: Mapping[Feature, Any], y: float, **arguments: Any) -> None:
         """Adapt the quantile to the interval that was predicted for `x`, then let the model learn."""
-        reading.target(y)
-        distribution = self._distribution(x)
-        score = abs(y - distribution.mu) / distribution.sigma
+        target = reading.target(y)
+        distribution = predicted_distribution(self.regressor, x)
+        score = abs(target - distribution.mu) / distribution.sigma
         missed = score > self._reach()
         self.regressor.learn_one(x, y, **arguments)
         self._miss_rate += self.rate * ((1.0 - self.confidence_level) - missed)
@@ -153,24 +155,9 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
             raise ValueError(
                 f"interval_level must be the confidence_level that is adapted to, {level!r}, got {wanted!r}"
             )
-        distribution = self._distribution(x)
+        distribution = predicted_distribution(self.regressor, x)
         width = self._reach() * distribution.sigma
         return Interval(distribution.mu - width, distribution.mu + width)
-
-    def _distribution(self, x: Mapping[Feature, Any]) -> Any:
-        """The wrapped model's predictive distribution, or an error where it has none."""
-        try:
-            distribution = self.regressor.predict_one(x, with_dist=True)
-        except TypeError as error:
-            if "with_dist" not in str(error):
-                raise
-            distribution = None
-        if not (hasattr(distribution, "mu") and hasattr(distribution, "sigma")):
-            raise TypeError(
-                f"regressor must predict distributions, with_dist=True, as the regressors of this library do, "
-                f"got {self.regressor}"
-            )
-        return distribution
 
     def _reach(self) -> float:
         """q_t, in standard deviations."""

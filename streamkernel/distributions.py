@@ -101,6 +101,22 @@ def point(prediction: Any) -> float:
     return 0.5 * sum(central_interval(prediction, 0.5))
 
 
+def predicted_distribution(regressor: Any, x: Any) -> Any:
+    """What a regressor predicts as a distribution with `mu` and `sigma`, or an error where it has none."""
+    try:
+        distribution = regressor.predict_one(x, with_dist=True)
+    except TypeError as error:
+        if "with_dist" not in str(error):
+            raise
+        distribution = None
+    if not (hasattr(distribution, "mu") and hasattr(distribution, "sigma")):
+        raise TypeError(
+            f"regressor must predict distributions, with_dist=True, as the regressors of this library do, "
+            f"got {regressor}"
+        )
+    return distribution
+
+
 def check_level(confidence_level: Any) -> None:
     """Raise an error unless it is a probability between 0 and 1, both excluded."""
     checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True, open_high=True)

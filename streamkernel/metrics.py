@@ -72,7 +72,10 @@ class NLPD(MeanMetric, RegressionMetric):
     def _eval(self, y_true: float, y_pred: Distribution) -> float:
         _check_distribution(self, y_pred)
         if isinstance(y_pred, proba.Gaussian):
-            return float(-y_pred.log_pdf(y_true))
+            try:
+                return float(-y_pred.log_pdf(y_true))
+            except OverflowError:  # of the squared distance
+                return math.inf
         density = float(y_pred(y_true))
         return -math.log(density) if density > 0.0 else math.inf
 

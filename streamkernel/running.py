@@ -59,10 +59,12 @@ def run(model: Any, X: Any, y: ArrayLike) -> Run:
         raise TypeError(f"model must be a regressor or classifier, got {model!r}")
     is_frame = hasattr(X, "columns")
     samples: Any = X if is_frame else np.asarray(X)
+    if not is_frame and not samples.ndim:
+        raise TypeError(f"X must be an array or a data frame of samples, got {X!r}")
     samples = samples[:, None] if not is_frame and samples.ndim == 1 else samples
     last = model[-1] if isinstance(model, compose.Pipeline) else model
     if isinstance(last, base.Classifier):
-        return _classified(model, samples, list(y))  # type: ignore[arg-type]
+        return _classified(model, samples, y)
     if hasattr(model, "learn_rows"):
         names, rows, _ = reading.frame(samples)
         targets = reading.column("y", y, len(rows))
@@ -76,14 +78,14 @@ def run(model: Any, X: Any, y: ArrayLike) -> Run:
     return Run(predictions, targets - predictions, sizes)
 
 
-def _classified(model: Any, samples: Any, classes: list[Any]) -> Run:
-    if len(classes) != len(samples):
-        raise ValueError(f"y must hold one class per row of X ({len(samples)}), got {len(classes)}")
+def _classified(model: Any, samples: Any, y: Any) -> Run:
+    if hasattr(y, "__len__") and len(y) != len(samples):
+        raise ValueError(f"y must hold one class per row of X ({len(samples)}), got {len(y)}")
+    classes = reading.labels(y, len(samples))
     last = model[-1] if isinstance(model, compose.Pipeline) else model
     predictions, sizes = np.empty(len(classes), dtype=object), np.empty(len(classes))
     for i, x in enumerate(_dicts(samples)):
-        label = classes[i].item() if isinstance(classes[i], np.generic) else classes[i]
-        predictions[i] = _step(model, x, label, i)
+        predictions[i] = _step(model, x, classes[i], i)
         sizes[i] = getattr(last, "size", math.nan)
     wrong = [float(p != c) for p, c in zip(predictions, classes, strict=True)]
     return Run(predictions, np.array(wrong), sizes)

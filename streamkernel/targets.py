@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -56,6 +57,7 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
     def __init__(self, regressor: Any, center: float | None = None, unit: float | None = None) -> None:
         if not isinstance(regressor, base.Estimator) or isinstance(regressor, base.Classifier):
             raise checks.ArgumentTypeError(f"regressor must be a regressor, got {regressor!r}")
+        checks.regressor("regressor", regressor)
         if center is not None:
             checks.number("center", center)
             reading.moderate(center, "center")
@@ -182,10 +184,15 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
         self, names: tuple[Feature, ...], rows: Matrix, targets: Vector, *weights: Vector
     ) -> tuple[Vector, Vector]:
         predictions, sizes = np.empty(len(rows)), np.full(len(rows), math.nan)
-        for i, row in enumerate(rows):
-            given = {"w": float(weights[0][i])} if weights else {}
-            predictions[i] = self.predict_learn_one(reading.sample(names, row), float(targets[i]), **given)
-            sizes[i] = getattr(self.regressor, "size", math.nan)
+        before = copy.deepcopy((self.regressor, self._moments))
+        try:
+            for i, row in enumerate(rows):
+                given = {"w": float(weights[0][i])} if weights else {}
+                predictions[i] = self.predict_learn_one(reading.sample(names, row), float(targets[i]), **given)
+                sizes[i] = getattr(self.regressor, "size", math.nan)
+        except Exception:  # all or nothing is learned
+            self.regressor, self._moments = before
+            raise
         return predictions, sizes
 
     def _get_state(self) -> dict[str, Any]:

@@ -9,8 +9,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from river import linear_model, preprocessing
 
-from streamkernel import checks
+from streamkernel import (
+    KRLS,
+    AdaptiveConformal,
+    AutoKernelForecaster,
+    KernelForecaster,
+    LSSVMClassifier,
+    MultiTargetKRLS,
+    SupervisedKernelAnomalyDetector,
+    TargetScaler,
+    checks,
+    filters,
+)
+from streamkernel.kernels import RBF
 
 
 @pytest.mark.parametrize(
@@ -90,3 +103,22 @@ def test_refused_types(check: Callable[[str, Any], None], value: Any, message: s
         with pytest.raises(kind) as caught:
             check("a", value)
         assert str(caught.value) == f"{message}, got {value!r}"
+
+
+@pytest.mark.parametrize(
+    "wrong", [3, KRLS, LSSVMClassifier(), MultiTargetKRLS(), AutoKernelForecaster(), preprocessing.StandardScaler()]
+)
+@pytest.mark.parametrize(
+    "around",
+    [AdaptiveConformal, SupervisedKernelAnomalyDetector, TargetScaler, lambda model: KernelForecaster(model, 2)],
+    ids=["conformal", "anomaly", "targets", "forecaster"],
+)
+def test_what_is_no_regressor_is_refused_by_what_is_built_around_one(around: Any, wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"(model|regressor) must be a (streaming )?regressor"):
+        around(wrong)
+
+
+@pytest.mark.parametrize("model", [filters.KLMS(RBF(1.0)), linear_model.LinearRegression()])
+def test_a_detector_says_which_regressors_it_needs(model: Any) -> None:
+    with pytest.raises(TypeError, match="regressor must predict distributions"):
+        SupervisedKernelAnomalyDetector(model).learn_one({"a": 1.0}, 1.0)

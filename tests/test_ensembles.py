@@ -556,3 +556,15 @@ def test_many_samples_are_as_one_after_the_other(weighting: str, is_frame: bool)
     with pytest.raises(ValueError, match="weight w is -1"):
         many.learn_many(given[:2], y[:2], np.array([1.0, -1.0]))
     assert many.to_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "expert"), [(KernelMixture, KRLS(ridge=0.1)), (KernelMixtureClassifier, LSSVMClassifier())]
+)
+def test_a_list_that_its_owner_empties_does_not_spoil_the_checkpoint(kind: Any, expert: Any) -> None:
+    models = [expert, expert]
+    mixture = kind(models)
+    mixture.learn_one({"a": 1.0}, 1)
+    models.clear()
+    restored = kind.from_bytes(mixture.to_bytes())
+    assert restored.predict_one({"a": 1.0}) == mixture.predict_one({"a": 1.0})

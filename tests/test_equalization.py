@@ -254,3 +254,12 @@ def test_bad_calls() -> None:
     with pytest.raises(ValueError, match="as many as the observations"):
         equalizer.equalize_many([0.1, 0.2], [1.0])
     assert equalizer.to_bytes() == before
+
+
+@pytest.mark.parametrize("observation", [10**400, np.timedelta64(1, "s")], ids=["large", "time"])
+def test_an_observation_that_is_no_float_is_named(observation: Any) -> None:
+    model = KernelEqualizer()
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="observation must be a finite number, got"):
+        model.equalize_one(observation, 1.0)
+    assert model.to_bytes() == before

@@ -305,3 +305,9 @@ def test_intervals_the_wrong_way_round(prediction):
 def test_bad_distributions(kind, prediction):
     with pytest.raises(TypeError, match=f"{kind.__name__} scores a distribution, got"):
         kind().update(0.0, prediction)
+
+
+def test_a_target_too_far_to_square_has_no_density() -> None:
+    metric = metrics.NLPD()
+    metric.update(1e200, proba.Gaussian._from_state(n=1, m=0.0, var=1.0, ddof=0))
+    assert metric.get() == math.inf

@@ -155,3 +155,23 @@ def test_frames_of_words_and_gaps_run_through_the_automatic_model():
         run(3, X, y)
     with pytest.raises(ValueError, match=r"one class per row of X \(40\), got 3"):
         run(LSSVMClassifier(), X, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("X", [None, 3.0, "rows"])
+@pytest.mark.parametrize("model", [streamkernel.AutoKernelRegressor, streamkernel.LSSVMClassifier, KRLS])
+def test_what_holds_no_rows_is_refused(model, X):
+    with pytest.raises(TypeError, match="X must be an array or a data frame of samples, got"):
+        run(model(), X, [1.0])
+    with pytest.raises(TypeError, match="got <generator"):
+        run(model(), (row for row in [[1.0]]), [1.0])
+
+
+@pytest.mark.parametrize("classes", [["a", None, "b"], ["a", float("nan"), "b"]])
+def test_a_row_without_a_class_is_refused_before_any_is_learned(classes):
+    model = streamkernel.LSSVMClassifier()
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="a sample without a class cannot be learned"):
+        run(model, [[1.0], [2.0], [3.0]], classes)
+    assert model.to_bytes() == before
+    with pytest.raises(TypeError, match="y must hold one label per row of X"):
+        run(model, [[1.0]], None)

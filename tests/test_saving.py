@@ -151,3 +151,33 @@ def test_a_checkpoint_of_the_command_line_opens_in_python(tmp_path: pathlib.Path
     if scale:  # unscaled features are far from each other to the default kernel
         assert sum(abs(model.predict_one(x) - y) for x, y in rows) < 0.1 * len(rows)
     assert model.predict_one({"x": 107.0}, with_dist=True).sigma > 0.0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path: pathlib.Path) -> None:
+    """A device such as /dev/null, which root could replace, is like a pipe here."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, ""):
+        with pytest.raises(OSError, match="not a file that can be written"):
+            streamkernel.save(KRLS(), path)
+    assert pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_number_is_no_path(tmp_path: pathlib.Path) -> None:
+    file = tmp_path / "model.skm"
+    KRLS().save(file)
+    with open(file, "rb") as opened, pytest.raises(TypeError, match="not int"):
+        streamkernel.load(opened.fileno())  # type: ignore[arg-type]
+
+
+def test_a_path_may_be_bytes(tmp_path: pathlib.Path) -> None:
+    streamkernel.save(KRLS(), os.fsencode(tmp_path / "model.skm"))  # type: ignore[arg-type]
+    assert (tmp_path / "model.skm").exists()
+
+
+@pytest.mark.parametrize("data", [None, 3, "text"])
+def test_a_checkpoint_is_bytes(data: Any) -> None:
+    with pytest.raises(TypeError, match="data must be the bytes of a checkpoint"):
+        KRLS.from_bytes(data)

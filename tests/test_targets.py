@@ -217,3 +217,12 @@ def test_targets_whose_deviations_could_not_be_squared_are_refused() -> None:
 def test_a_center_or_unit_whose_squares_are_no_numbers_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} (must be|is 1e)"):
         TargetScaler(KRLS(), **wrong)
+
+
+def test_many_samples_are_learned_by_a_pipeline_or_none() -> None:
+    model = TargetScaler(preprocessing.StandardScaler() | KRLS(ridge=0.1))
+    model.learn_one({0: 1.0}, 1.0)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match=r"target y is 1e\+120"):
+        model.learn_many(np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 1e120]))
+    assert model.to_bytes() == before

@@ -10,6 +10,7 @@ from river import base
 from .. import checks, kernels
 from ..auto import AutoKernelRegressor
 from ..checkpoint import Checkpointed
+from ..distributions import predicted_distribution
 from ..learners import KRLS, reading
 from .novelty import Novelty
 from .tail import ENOUGH, RecentTail
@@ -166,6 +167,8 @@ class SupervisedKernelAnomalyDetector(base.SupervisedAnomalyDetector, Checkpoint
 
     def __init__(self, regressor: Any = None, novelty: KernelAnomalyDetector | None = None, memory: int = 1000) -> None:
         checks.whole("memory", memory, low=ENOUGH)
+        if regressor is not None:
+            checks.regressor("regressor", regressor)
         if novelty is not None and not isinstance(novelty, KernelAnomalyDetector):
             raise checks.ArgumentTypeError(f"novelty must be a KernelAnomalyDetector or None, got {novelty!r}")
         self.regressor = regressor
@@ -212,7 +215,7 @@ class SupervisedKernelAnomalyDetector(base.SupervisedAnomalyDetector, Checkpoint
 
     def _distance(self, x: Mapping[Hashable, Any], y: float) -> float:
         """|y − μ|/σ."""
-        distribution = self._regressor.predict_one(x, with_dist=True)
+        distribution = predicted_distribution(self._regressor, x)
         return float(abs(reading.target(y) - distribution.mu) / distribution.sigma)
 
     def _get_state(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .. import checks, kernels
 from ..core.types import Matrix, Vector
+from ..learners.reading import LARGEST_MODERATE
 
 # Beyond these the noise of a sample, ridge / weight, is zero or infinite beside that of others; as in the streams.
 WEIGHT_RANGE = (1e-100, 1e100)
@@ -49,3 +50,11 @@ def weights(sample_weight: ArrayLike | None, samples: Matrix) -> Vector:
         low, high = WEIGHT_RANGE
         raise ValueError(f"sample_weight must be 0 or from {low:g} to {high:g}, got {used.min():g} to {used.max():g}")
     return found
+
+
+def check_moderate(name: str, values: Any) -> None:
+    """Raise an error where squares of these finite numbers come close to overflow."""
+    if np.abs(values).max(initial=0.0) > LARGEST_MODERATE:
+        place = np.unravel_index(int(np.abs(values).argmax()), values.shape)
+        at = ", ".join(map(str, place))
+        raise ValueError(f"{name}[{at}] is {values[place]:g}: it must be at most {LARGEST_MODERATE:g} either way")

@@ -95,7 +95,7 @@ class AutoKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             samples = validate_data(self, X, **given)
             return samples.tolist(), range(samples.shape[1])
         samples, targets = validate_data(self, X, *y, **given)
-        return samples.tolist(), range(samples.shape[1]), np.asarray(targets, dtype=np.float64)
+        return samples.tolist(), range(samples.shape[1]), reading.column("y", targets, len(samples))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import checks
 from ..core.types import Matrix, Vector
@@ -30,7 +30,7 @@ from ..kernels import Kernel
 from ..learners import KRR, LSSVMClassifier
 from .classifier import KernelClassifier
 from .experts import Experts, default_kernels
-from .features import arrange, feature_names, read_samples, teach
+from .features import arrange, feature_names, read_samples, read_training, teach
 from .folds import HeldOut, read_weighted
 
 __all__ = ["CoKER", "CoKERClassifier"]
@@ -133,7 +133,7 @@ class CoKER(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Fit to the samples X and targets y; a sample of weight 2 counts like two, one of weight 0 not at all."""
         check_arguments(self.kernels, self.ridge, self.r, self.zeta)
         # A sample left out leaves none of one.
-        samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        samples, targets = read_training(self, X, y, fewest=2)
         samples, self._targets, weights = read_weighted(self, samples, targets, sample_weight)
         self.X_fit_, self._weights = arrange(self, samples), weights
         self.kernels_ = default_kernels(self.X_fit_, weights) if self.kernels is None else tuple(self.kernels)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core.types import Matrix, Vector
 from ..learners.base import StreamingRegressor
 from ..targets import TargetScaler
+from . import arguments
 from .system import Expansion
 
 
@@ -30,6 +31,16 @@ def read_samples(estimator: Any, X: ArrayLike) -> Matrix:
     """The samples that a fitted estimator is asked about, checked, their columns arranged as in the fit."""
     check_is_fitted(estimator)
     return arrange(estimator, validate_data(estimator, X, dtype=np.float64, reset=False))
+
+
+def read_training(estimator: Any, X: ArrayLike, y: ArrayLike, fewest: int = 1) -> tuple[Matrix, Vector]:
+    """The samples and targets that a regression is fitted to, or an error."""
+    samples, given = validate_data(estimator, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=fewest)
+    if given.dtype.kind not in "biuf":
+        raise ValueError(f"y must hold numbers, got {given[0]!r} ({given.dtype})")
+    targets = given.astype(np.float64)
+    arguments.check_moderate("y", targets)
+    return samples, targets
 
 
 def expand(estimator: Any, X: ArrayLike) -> Matrix:

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import checks
 from ..core.types import Matrix, Vector
@@ -21,7 +21,7 @@ from ..learners.krls import KRLS
 from ..targets import TargetScaler
 from . import arguments
 from .classifier import KernelClassifier
-from .features import arrange, expand, feature_names, teach
+from .features import arrange, expand, feature_names, read_training, teach
 from .first_level import first_level
 from .folds import HeldOut, bring_together, read_weighted
 from .scales import as_kernel
@@ -39,6 +39,7 @@ def _fit(estimator: Any, X: Matrix, targets: Matrix, weights: Vector) -> HeldOut
     arguments.positive_or_none("ridge", e.ridge)
     arguments.positive_or_none("penalty", e.penalty)
     checks.whole("folds", e.folds, low=2)
+    arguments.check_moderate("X", X)
     learned = first_level(X, targets, e.ard, e.ridge, e.penalty, e.folds, e.random_state, is_classifier(e), weights)
     names = feature_names(estimator)
     e.kernel_, e.ridge_, e.penalty_ = as_kernel(learned.theta, names), learned.ridge, learned.penalty
@@ -185,7 +186,7 @@ class FLKLRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from samples X and their targets y; one of weight 2 counts like two, one of weight 0 not at all."""
-        samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        samples, targets = read_training(self, X, y, fewest=2)
         samples, targets, weights = bring_together(*read_weighted(self, samples, targets, sample_weight))
         total = math.fsum(weights)  # sums that do not depend on the order, as `first_level` does not
         self._center = math.fsum(weights * targets) / total

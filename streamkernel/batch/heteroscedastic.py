@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import checks, kernels
 from ..core.types import Vector
@@ -31,7 +31,7 @@ from ..deprecation import formerly
 from ..learners.heteroscedastic import HeteroscedasticKRLS
 from ..targets import TargetScaler
 from . import arguments
-from .features import arrange, feature_names, read_samples, teach
+from .features import arrange, feature_names, read_samples, read_training, teach
 from .known_noise import install
 from .log_deviation import LogDeviation, steepest, warn_not_converged
 from .parameters import KernelParameters
@@ -119,7 +119,7 @@ class HeteroscedasticRidge(KernelParameters, RegressorMixin, BaseEstimator, abc.
         checks.whole("max_iterations", self.max_iterations, low=1)
         arguments.kernel("kernel", self.kernel)
         arguments.kernel("noise_kernel", self.noise_kernel)
-        samples, targets = validate_data(self, X, y, y_numeric=True, dtype=np.float64, ensure_min_samples=2)
+        samples, targets = read_training(self, X, y, fewest=2)
         weights = arguments.weights(sample_weight, samples)
         samples, targets, weights = samples[weights > 0.0], targets[weights > 0.0], weights[weights > 0.0]
         center = float(np.average(targets, weights=weights))
@@ -140,7 +140,16 @@ class HeteroscedasticRidge(KernelParameters, RegressorMixin, BaseEstimator, abc.
         path: list[float] = []
         gradients: list[float] = []
         while True:
-            variance = noise.std**2
+            variance = noise.variance
+            if not (variance.min() > 0.0 and math.isfinite(float(variance.max()))):
+                if plain is None:
+                    raise ValueError(
+                        f"the noise diverges with sample_weight from {weights.min():g} to {weights.max():g}: take "
+                        f"weights closer together, or a larger noise_ridge than {self.noise_ridge!r}"
+                    )
+                noise.parameters, plain = plain, None
+                history = Extrapolation()
+                continue
             diagonal = 2.0 * self.ridge_ * variance / weights
             system = RidgeSystem(gram, diagonal, bias=True)  # (13) with Z = 2σ²
             coefficients, bias = system.solve(targets)

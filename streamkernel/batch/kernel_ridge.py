@@ -17,7 +17,7 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import checks, kernels
 from ..core.types import Matrix, Vector
@@ -26,10 +26,10 @@ from ..learners import CKAAR, IKAAR, KAAR, KRR
 from ..learners.kaar import controlled, iterated
 from ..targets import TargetScaler
 from . import arguments
-from .features import arrange, feature_names, read_samples, teach
+from .features import arrange, feature_names, read_samples, read_training, teach
 from .parameters import KernelParameters
 from .ridges import choose
-from .system import RidgeSystem
+from .system import RidgeSystem, check_similarities
 from .variances import VARIANCES, VarianceModel
 
 Method = Literal["krr", "kaar", "ikaar", "ckaar"]
@@ -57,6 +57,22 @@ def shrinkage(method: str, u: Vector, iterations: Any, control: Any) -> Vector:
     if method == "ikaar":
         return iterated(u, iterations)
     return controlled(u, control if method == "ckaar" else 1.0)
+
+
+def without_each(values: Vector) -> Vector:
+    """The sums of all values but one: added up from both sides, as a large one subtracted would take the rest along.
+
+    Examples
+    --------
+
+    >>> import numpy as np
+    >>> from streamkernel.batch.kernel_ridge import without_each
+    >>> without_each(np.array([1.0, 1e30, 2.0]))
+    array([1.e+30, 3.e+00, 1.e+30])
+
+    """
+    before, after = np.cumsum(values), np.cumsum(values[::-1])[::-1]
+    return np.append(0.0, before[:-1]) + np.append(after[1:], 0.0)
 
 
 class KernelRidge(KernelParameters, RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -169,12 +185,12 @@ class KernelRidge(KernelParameters, RegressorMixin, BaseEstimator):  # type: ign
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to the samples X and targets y; a sample of weight 2 counts like two, one of weight 0 not at all."""
         self._check_parameters()
-        samples, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        samples, targets = read_training(self, X, y)
         weights = arguments.weights(sample_weight, samples)
         samples, targets, weights = samples[weights > 0.0], targets[weights > 0.0], weights[weights > 0.0]
         self._features = feature_names(self)
         self.X_fit_ = arrange(self, samples)
-        self._targets, self._weights = targets.astype(np.float64), weights
+        self._targets, self._weights = targets, weights
         self.kernel_, ridge = choose(self.kernel, self.ridge, self.X_fit_, self._targets, weights, self._features)
         gram = self.kernel_(self.X_fit_, features=self._features)
         is_relative = self.ridge_scale == "relative" and self.ridge is not None
@@ -235,7 +251,7 @@ class KernelRidge(KernelParameters, RegressorMixin, BaseEstimator):  # type: ign
         if count < 2:
             raise ValueError(f"leave-one-out residuals need at least 2 samples, got {count}")
         weights = self._weights
-        means = (weights @ y - weights * y) / (weights.sum() - weights) if self.center else np.zeros(count)
+        means = without_each(weights * y) / without_each(weights) if self.center else np.zeros(count)
         of_y, of_ones = self._system.leave_one_out_residuals(np.column_stack([y, np.ones(count)])).T
         plain = (y - of_y) - means * (1.0 - of_ones)  # the prediction is linear in its targets y − mean
         # 1/Q_ii is v + α/w without sample i.
@@ -282,6 +298,7 @@ class KernelRidge(KernelParameters, RegressorMixin, BaseEstimator):  # type: ign
     def _similarities(self, samples: Matrix) -> tuple[Matrix, Vector]:
         """The rows k' of similarities to the training samples, and k(x, x)."""
         column = self.kernel_(samples, self.X_fit_, features=self._features)
+        check_similarities(column)
         return column, self.kernel_.diagonal(samples, features=self._features)
 
     def _plain(self, column: Matrix) -> Vector:

@@ -85,6 +85,12 @@ class LogDeviation:
         """σ at the training inputs."""
         return np.exp(self.log_std)
 
+    @property
+    def variance(self) -> Vector:
+        """σ² there; infinite or zero where a step went too far."""
+        with np.errstate(over="ignore", under="ignore"):
+            return np.exp(2.0 * self.log_std)
+
     def loss(self, squared: Vector) -> float:
         """The terms of (5) that hold z: γˢ times (14)."""
         log_std = self.log_std

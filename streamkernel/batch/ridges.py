@@ -9,6 +9,8 @@ import numpy as np
 
 from .. import kernels
 from ..core.types import Matrix, Vector
+from . import arguments
+from .system import check_similarities
 
 # They are chosen on this many samples at most: a width costs their number to the third power.
 MOST_SAMPLES = 600
@@ -31,6 +33,7 @@ def choose(
     names: Sequence[Hashable],
 ) -> tuple[kernels.Kernel, float]:
     """The kernel and the ridge, chosen where they are None. Of many samples every k-th counts."""
+    arguments.check_moderate("X", samples)
     step = -(-len(samples) // MOST_SAMPLES)
     samples, targets, weights = samples[::step], targets[::step], weights[::step]
     center = np.average(samples, axis=0, weights=weights)
@@ -54,6 +57,7 @@ def best_ridge(gram: Matrix, targets: Vector, weights: Vector, ridge: float | No
     One decomposition of W½KW½ serves all ridges λ. A sample of weight w counts as w samples, one of which is left out:
     with e the residual and v the posterior variance there, the residual without it is e / (1 − min(w, 1) v/λ).
     """
+    check_similarities(gram)
     roots = np.sqrt(weights)
     values, vectors = np.linalg.eigh(roots[:, None] * gram * roots)
     values = np.maximum(values, 0.0)

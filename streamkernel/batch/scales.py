@@ -14,6 +14,7 @@ import numpy as np
 from .. import kernels
 from ..core.types import Matrix, Vector
 from ..criteria import Family, gaussian, weighted_squares
+from . import arguments
 from .cross_validation import PARAMETER_REACH
 
 # Below this fraction of the starting scale an RBF kernel is all but linear, and only the ratio of ridge to scale
@@ -72,6 +73,7 @@ class Scales(Family):
 
 def start_scale(X: Matrix, weights: Vector | None = None) -> float:
     """θ₁ for which two samples are one exponent apart on average: 1/(2d) for features of unit variance."""
+    arguments.check_moderate("X", X)
     center = np.average(X, axis=0, weights=weights)
     total = float(np.average((X - center) ** 2, axis=0, weights=weights).sum())
     return 0.5 / (total if total > 0.0 else X.shape[1])

@@ -49,13 +49,20 @@ class RidgeSystem:
     """
 
     def __init__(self, gram: Matrix, noise: ArrayLike, bias: bool) -> None:
+        check_similarities(gram)
         matrix = np.array(gram, dtype=np.float64)
         self.noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), len(matrix))
         if not (self.noise > 0.0).all():
             raise ValueError(f"noise must be positive, got {self.noise.min()!r}")
         matrix[np.diag_indices_from(matrix)] += self.noise
         # LAPACK works in columns: the transpose of a symmetric matrix is itself, and is factored where it stands.
-        self._factor = linalg.cho_factor(matrix.T, lower=True, overwrite_a=True)
+        try:
+            self._factor = linalg.cho_factor(matrix.T, lower=True, overwrite_a=True)
+        except linalg.LinAlgError:
+            raise ValueError(
+                f"the ridge, {self.noise.min():g} of a sample, is lost among the rounding errors of similarities up to "
+                f"{np.abs(gram).max():g}: take a larger ridge or rescale the features"
+            ) from None
         self._ones = self._divide(np.ones(len(matrix))) if bias else None
 
     def solve(self, targets: Matrix | Vector) -> tuple[Matrix | Vector, float | Vector]:
@@ -118,4 +125,13 @@ class Expansion:
 
     def __call__(self, X: ArrayLike) -> Any:
         """The values at the rows of X."""
-        return self.kernel(X, self.points, features=self.features) @ self.coefficients + self.bias
+        similarities = self.kernel(X, self.points, features=self.features)
+        check_similarities(similarities)
+        return similarities @ self.coefficients + self.bias
+
+
+def check_similarities(similarities: Matrix) -> None:
+    """Raise an error where a kernel overflows."""
+    if not np.isfinite(similarities).all():
+        row = int(np.argwhere(~np.isfinite(similarities))[0, 0])
+        raise ValueError(f"the kernel gives no finite similarity to row {row} of the samples: rescale the features")

@@ -67,7 +67,7 @@ class KernelMixtureClassifier(base.Classifier, Checkpointed):
         check_weighting(weighting, discount, share, power, respawn)
         check_models(models, LSSVMClassifier)
         check_first_weights(initial_weights, models)
-        self.models = models
+        self.models = None if models is None else list(models)  # the caller's may change
         self.weighting = weighting
         self.discount = discount
         self.share = share

@@ -99,7 +99,7 @@ class KernelMixture(base.Regressor, Checkpointed):
         check_models(models, StreamingRegressor)
         _check_range(target_range)
         check_first_weights(initial_weights, models)
-        self.models = models
+        self.models = None if models is None else list(models)  # the caller's may change
         self.weighting = weighting
         self.discount = discount
         self.share = share

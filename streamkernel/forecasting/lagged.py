@@ -122,8 +122,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         n_paths: int = 100,
         seed: int | None = None,
     ) -> None:
-        if not callable(getattr(model, "learn_one", None)) or not callable(getattr(model, "predict_one", None)):
-            raise TypeError(f"model must be a streaming regressor with learn_one and predict_one, got {model!r}")
+        checks.regressor("model", model)
         for name, value in (("stride", stride), ("horizon", horizon), ("rollout", rollout), ("n_paths", n_paths)):
             checks.whole(name, value)
         if rollout > 1 and horizon > 1:
