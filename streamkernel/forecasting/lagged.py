@@ -200,7 +200,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             warnings.simplefilter("ignore")
             trial._learn(value, exogenous)
             for _ in range(max(self._delays) + 1):
-                trial._path([exogenous], lambda step, sample: float(trial._models[step].predict_one(sample)))
+                trial._path([exogenous] * self.horizon, lambda step, sample: trial._moments(step, sample)[0])
                 trial._learn(self._history[-1] if self._history else 0.0, exogenous)
 
     def _learn_sample(self, model: Any, sample: Features, value: float) -> None:
