@@ -8,6 +8,7 @@ and the raw arrays that it refers to. The header is a tree of plain values; kern
 from __future__ import annotations
 
 import abc
+import errno
 import functools
 import hashlib
 import importlib
@@ -207,6 +208,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 def write(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file whole: who reads it meanwhile, or after a crash, sees the old one or the new one, never a part."""
     target = os.path.realpath(path)  # a link stays a link
+    if os.path.exists(target) and not os.path.isfile(target):  # a device would be gone afterwards
+        raise OSError(errno.EINVAL, "not a regular file", target)
     partial = f"{target}.{os.getpid()}.partial"
     try:
         with open(partial, "wb") as file:
