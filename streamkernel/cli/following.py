@@ -13,7 +13,7 @@ from typing import Any
 
 from ..gaps import is_gap
 from ..session import Session
-from .columns import WORD, Columns, as_number, shown
+from .columns import WORD, Columns, as_number, is_separated, separator_advice, shown
 from .options import (
     build_classifier,
     build_model,
@@ -131,10 +131,10 @@ class Following:
         self._rows = _joined(peeked, self._rows)
         if found is None or as_number(found, self.arguments.decimal) is not None:
             return False
-        if self.arguments.decimal == "." and as_number(found, ",") is not None:
+        if is_separated(found, self.arguments.decimal):
             raise CommandError(
                 f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: "
-                "for decimal commas give --decimal , and for classes use 'streamkernel classify'"
+                f"{separator_advice(self.arguments.decimal)}; for classes use 'streamkernel classify'"
             )
         message(f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: classes are learned")
         return True
