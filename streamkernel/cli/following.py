@@ -224,13 +224,15 @@ class Following:
         hidden = arguments.predictions == "-" and sys.stdout.isatty()
         saved_at = session.rows
         with (
+            PredictionLog(arguments.predictions, header, known, arguments.file == "-") as log,  # may wait for a reader
             Interrupts() as interrupts,
-            PredictionLog(arguments.predictions, header, known, arguments.file == "-") as log,
             ReadingBar(self.table, hidden) as bar,
         ):
             level = arguments.confidence_level if log.active or self.view is not None else None
             rows = bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file)))
             with self._keeping(log), contextlib.suppress(Stopped):
+                if session.rows and log.active and not log.bytes:
+                    self._keep(log)  # which file is continued
                 for mark, row in rows:
                     self._take(mark, row, level, log)
                     if arguments.save and session.rows - saved_at >= arguments.checkpoint_every:
@@ -283,7 +285,8 @@ class Following:
         self._save(log)
 
     def _save(self, log: PredictionLog) -> None:
-        self.session.facts |= {"source": self._place.state, "log": log.state}
+        before = self.session.facts.get("log")  # a run without predictions leaves those before alone
+        self.session.facts |= {"source": self._place.state, "log": log.state or before}
         save(self.session, self.arguments.save)
 
     @contextlib.contextmanager
