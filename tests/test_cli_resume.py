@@ -396,6 +396,7 @@ def test_a_run_without_predictions_leaves_those_before_alone(folder, capsys):
 
 def test_a_new_file_of_predictions_is_known_from_its_first_line(folder, capsys, monkeypatch):
     run(capsys, "day1.csv", *KRLS, "--save", "m.skm", "--predictions", "p.csv")
+    monkeypatch.setattr(writing, "PENDING", 0)
     monkeypatch.setattr(following.Following, "_take", lambda *_: os._exit(9))
     if (child := os.fork()) == 0:  # a crash at the first row
         cli.main(["run", "day2.csv", "--target", "y", "--save", "m.skm", "--resume", "--predictions", "q.csv"])

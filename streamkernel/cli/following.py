@@ -231,7 +231,7 @@ class Following:
             level = arguments.confidence_level if log.active or self.view is not None else None
             rows = bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file)))
             with self._keeping(log), contextlib.suppress(Stopped):
-                if session.rows and log.active and not log.bytes:
+                if session.rows and log.begins:
                     self._keep(log)  # which file is continued
                 for mark, row in rows:
                     self._take(mark, row, level, log)

@@ -148,6 +148,7 @@ class PredictionLog:
         self._pending: list[str] = []
         self._length = 0
         self._file: Any = None
+        self.begins = False  # a file of its own
         self.bytes = 0
         self._mark = 0
 
@@ -158,6 +159,7 @@ class PredictionLog:
         try:
             self._file = open(self.path, "r+b" if self._continues(self.path) else "wb", buffering=0)
             self._regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+            self.begins = not self.bytes
             waiting = self._known["pending"] if self._known else ""
             if self.bytes:
                 self._file.truncate(self.bytes)
