@@ -259,7 +259,13 @@ def test_json_has_no_numbers_that_json_does_not_have(folder, capsys):
         (["run", "feed.csv", "--target", "y", "--model", "auto", "--ridge", "1"], "--model auto takes no --ridge"),
         (["run", "feed.csv", "--target", "y", "--model", "krls", "--words", "x"], "only --model auto takes words"),
         (["run", "feed.csv", "--target", "y", "--words", "q"], "--words q: not among the features"),
+        (["forecast", "feed.csv", "--column", "y", "--lags", "3", "--group", "x"], "--group is for the automatic"),
+        (["forecast", "feed.csv", "--column", "y", "--ridge", "1", "--season", "3"], "--season is for the automatic"),
+        (["forecast", "feed.csv", "--column", "y", "--stride", "2"], "--stride goes with a model of your own"),
         (["demo", "--noise", "-1"], "noise"),
+        (["demo", "--samples", "50", "--noise", "1e200"], "--noise 1e+200"),
+        (["equalize", "--symbols", "50", "--train", "50", "--noise", "1e300"], "less --noise"),
+        (["equalize", "--curve", "--snr", "0:1e9:1e-9"], "1000 points at most"),
         (["equalize", "--lags", "20", "--bayes", "--kernel", "RBF(1.0)"], "--bayes"),
         (["equalize", "--curve", "--plot", "nowhere/curve.png"], "cannot write"),
         (["demo", "--plot", "nowhere/demo.png"], "cannot write"),
@@ -280,13 +286,31 @@ def test_errors_are_one_line(folder, capsys, arguments, said):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["demo", "--seed", "-1"], ["demo", "--noise", "nan"], ["run", "x", "--confidence-level", "1"]]
+    "arguments",
+    [
+        ["demo", "--seed", "-1"],
+        ["demo", "--noise", "nan"],
+        ["run", "x", "--confidence-level", "1"],
+        ["run", "x", "--max-size", "9" * 20],
+    ],
 )
 def test_arguments_are_checked(arguments, capsys):
     with pytest.raises(SystemExit) as stop:
         cli.main(arguments)
     assert stop.value.code == 2
     assert "error: argument" in capsys.readouterr().err
+
+
+def test_a_forecaster_with_lags_is_saved(folder, capsys):
+    assert cli.main(["forecast", "feed.csv", "--column", "y", "--lags", "3", "--save", "f.skm", "--json"]) == 0
+    means = [step["mean"] for step in json.loads(capsys.readouterr().out)["forecast"]]
+    assert streamkernel.load("f.skm").forecast(10) == means
+
+
+def test_a_forecast_of_huge_numbers(folder, capsys):
+    (folder / "huge.csv").write_text("y\n" + "1e99\n-1e99\n" * 30)
+    assert cli.main(["forecast", "huge.csv", "--column", "y", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["forecast"][0]["mean"] is not None
 
 
 def test_a_result_that_cannot_be_written(folder):

@@ -359,6 +359,32 @@ def test_one_bad_cell_spoils_nothing(tmp_path, capsys, cell):
     assert "row 51: skipped" in printed.err
 
 
+@pytest.mark.parametrize(
+    ("cell", "point"), [("1,5", "."), ("1,234", "."), ("1,234.5", "."), ("12 345", "."), ("1.5", ","), ("1.234,5", ",")]
+)
+def test_numbers_with_other_separators_are_no_words(tmp_path, capsys, cell, point):
+    """Neither in the first cell of a feature nor in the first target."""
+    path = tmp_path / "t.csv"
+    for header in ("a;y", "y;a"):
+        path.write_text(f"{header}\n" + f"{cell};7\n" * 20)
+        assert cli.main(["run", str(path), "--target", "y", "--decimal", point]) == 2
+        said = capsys.readouterr().err
+        assert f"is {cell!r}" in said and "--decimal" in said and "thousands must not be separated" in said
+    path.write_text("a;y\n" + f"{cell};7\n" * 20)
+    assert cli.main(["run", str(path), "--target", "y", "--decimal", point, "--words", "a", "--json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "said"), [(",", "there is none"), ("a,b,a", "'a' is there twice"), ("a\nb", "a\\nb")]
+)
+def test_lists_of_names_without_sense_are_errors(tmp_path, capsys, names, said):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,2,3\n")
+    for option in ("--features", "--words"):
+        assert cli.main(["run", str(path), "--target", "y", option, names]) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_names_of_columns_are_given_as_a_csv_file_has_them_and_advised_as_a_shell_takes_them() -> None:
     assert options.column_names(' a, "b, c" ,d,') == ["a", "b, c", "d"]
     assert options.column_names(None) is options.column_names("") is None

@@ -270,7 +270,9 @@ def test_what_cannot_be_written_is_found_at_the_start(folder, capsys, monkeypatc
 
 def test_plots_that_cannot_be_made_and_devices(folder, capsys):
     assert "plots end with" in run(capsys, "day1.csv", "--plot", "plot.xyz", code=2)
-    assert "not a regular file" in run(capsys, "day1.csv", "--save", os.devnull, code=2)
+    os.mkfifo("pipe")  # not a device of this machine, which a failure would replace
+    assert "not a regular file" in run(capsys, "day1.csv", "--save", "pipe", code=2)
+    os.remove("pipe")
     assert run(capsys, "day1.csv", *KRLS, "--predictions", os.devnull)["rows"] == 150
     assert sorted(os.listdir(folder)) == ["day1.csv", "day2.csv"]
 
@@ -298,6 +300,30 @@ def test_a_full_disk_loses_nothing(folder, capsys, monkeypatch, fails_at):
     run(capsys, "day1.csv", "--predictions", "p.csv", "--save", "m.skm", "--resume")
     assert (folder / "p.csv").read_bytes() == (folder / "whole.csv").read_bytes()
     assert (folder / "m.skm").read_bytes() == (folder / "whole.skm").read_bytes()
+
+
+@pytest.mark.parametrize("left", [0, 10])
+def test_predictions_that_wait_go_to_whatever_file_comes_next(folder, capsys, monkeypatch, left):
+    """The disk was full from the start, or the file was moved away to make room."""
+    run(capsys, "day1.csv", *KRLS, "--predictions", "whole.csv")
+    real = writing.PredictionLog.flush
+    monkeypatch.setattr(writing, "PENDING", 0)
+
+    def full(self, to_disk=False):
+        if "".join(self._pending).startswith(f"{left}," if left else "row"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(self, to_disk)
+
+    monkeypatch.setattr(writing.PredictionLog, "flush", full)
+    if not left:  # lines wait for a while
+        monkeypatch.setattr(writing, "PENDING", 1000)
+    assert "--resume" in run(capsys, "day1.csv", *KRLS, "--predictions", "p.csv", "--save", "m.skm", code=2)
+    monkeypatch.undo()
+    os.chdir(folder)
+    lines = (folder / "whole.csv").read_text().splitlines(keepends=True)
+    assert (folder / "p.csv").read_text() == "".join(lines[:left])
+    run(capsys, "day1.csv", "--save", "m.skm", "--resume", "--predictions", "q.csv")
+    assert (folder / "q.csv").read_text() == lines[0] + "".join(lines[max(left, 1) :])
 
 
 def test_a_limit_of_the_file_s_size(folder, capsys):
@@ -356,6 +382,46 @@ def test_predictions_of_another_run_are_not_overwritten_by_a_resumed_one(folder,
     lines = (folder / "p.csv").read_text().splitlines()
     assert len(lines) == 241
     assert [line.split(",")[0] for line in lines[1:]] == [str(row) for row in range(1, 241)]
+
+
+def test_a_run_without_predictions_leaves_those_before_alone(folder, capsys):
+    options = ["--save", "m.skm", "--resume"]
+    run(capsys, "day1.csv", *KRLS, *options, "--predictions", "p.csv")
+    run(capsys, "day2.csv", *options)
+    (folder / "day3.csv").write_text(table(10, 3))
+    run(capsys, "day3.csv", *options, "--predictions", "p.csv")
+    rows = [line.split(",")[0] for line in (folder / "p.csv").read_text().splitlines()[1:]]
+    assert rows == [str(row) for row in [*range(1, 151), *range(241, 251)]]
+
+
+def test_a_new_file_of_predictions_is_known_from_its_first_line(folder, capsys, monkeypatch):
+    run(capsys, "day1.csv", *KRLS, "--save", "m.skm", "--predictions", "p.csv")
+    monkeypatch.setattr(writing, "PENDING", 0)
+    monkeypatch.setattr(following.Following, "_take", lambda *_: os._exit(9))
+    if (child := os.fork()) == 0:  # a crash at the first row
+        cli.main(["run", "day2.csv", "--target", "y", "--save", "m.skm", "--resume", "--predictions", "q.csv"])
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    monkeypatch.undo()
+    os.chdir(folder)
+    run(capsys, "day2.csv", "--save", "m.skm", "--resume", "--predictions", "q.csv")
+    assert (folder / "q.csv").read_text().count("\n") == 91
+
+
+def test_a_file_that_is_called_like_a_lock_stays(folder, capsys):
+    for name, said in (("m.skm.lock", "is not a lock of a run"), ("day1.csv", "")):
+        os.rename("day1.csv", "m.skm.lock") if said else os.rename("m.skm.lock", "day1.csv")
+        before = (folder / name).read_bytes()
+        assert said in str(run(capsys, name, *KRLS, "--save", "m.skm", code=2 if said else 0))
+        assert (folder / name).read_bytes() == before
+    said = run(capsys, "day1.csv", *KRLS, "--save", "m.skm", "--predictions", "m.skm.lock", code=2)
+    assert "would overwrite the lock of --save" in said
+
+
+def test_plots_are_where_they_were_asked_for(folder, capsys):
+    for name in ("./plot", "-"):
+        assert run(capsys, "day1.csv", *KRLS, "--plot", name)["plot"] == name
+        assert (folder / name).read_bytes().startswith(b"\x89PNG")
+    assert not os.path.exists("plot.png")
 
 
 def test_signals_are_left_alone_in_threads(folder, capsys):

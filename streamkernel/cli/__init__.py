@@ -11,15 +11,19 @@ import sys
 from collections.abc import Sequence
 
 from .commands import build_parser
-from .output import BROKEN_PIPE, INTERRUPTED, WRONG, CommandError, message
+from .output import BROKEN_PIPE, INTERRUPTED, WRONG, CommandError, leave, message
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        arguments = sys.argv[1:]
+        _prepare_streams()
     try:
+        if sys.stdout is None:
+            raise CommandError("standard output is closed: send it to a file, or to /dev/null")
         parsed = build_parser(arguments).parse_args(arguments)
         code = int(parsed.run(parsed))
         sys.stdout.flush()
@@ -31,19 +35,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        _leave_standard_output()
+        leave(sys.stdout)
         return BROKEN_PIPE
     except MemoryError as error:
         message(f"not enough memory: {error}")
         return WRONG
     except OSError as error:  # files are named where they are opened; what is left is a full disk behind a pipe
-        _leave_standard_output()
+        leave(sys.stdout)
         message(f"cannot write the result: {error.strerror or error}")
         return WRONG
 
 
-def _leave_standard_output() -> None:
-    """What is still to be written goes nowhere, so that the interpreter does not try again at its end."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.close(null)
+def _prepare_streams() -> None:
+    """Messages need a place, and no letter that an encoding lacks may end a command: it is escaped, as in messages."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is not None:
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -11,6 +11,7 @@ import decimal
 import math
 import numbers
 import operator
+import re
 import shlex
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -24,6 +25,9 @@ LARGEST = 1e100
 
 NUMBER, WORD, DATE = "number", "word", "date"
 MOST_SHOWN = 60
+
+# A number to whoever wrote it, and a word to Python: 1,5 or 1.234,5 or 12 345.
+_SEPARATED = re.compile(r"[+-]?(\d+[.,]\d+|[1-9]\d{0,2}([.,'’\s]\d{3})+([.,]\d+)?)")
 
 Sample = dict[Hashable, Any]
 
@@ -132,6 +136,9 @@ class Columns:
             return value
         if known == NUMBER:
             raise BadCell(f"column {name!r} is {shown(cell)}, not a number{self._advice(name, cell)}")
+        if known is None and is_separated(cell, self._point):
+            advice = f"{self._advice(name, cell)}; if they are names, give --words {shlex.quote(name)}"
+            raise BadCell(f"column {name!r} is {shown(cell)}, not a number{advice}")
         if isinstance(cell, datetime.date):
             return cell
         if isinstance(cell, str):
@@ -142,8 +149,8 @@ class Columns:
         raise BadCell(f"column {name!r} is {shown(cell)}, which is not a number, a word or a date")
 
     def _advice(self, name: str, cell: Any) -> str:
-        if isinstance(cell, str) and as_number(cell, ",") is not None:
-            return "; for decimal commas give --decimal ,"
+        if is_separated(cell, self._point):
+            return f"; {separator_advice(self._point)}"
         if self._numbers_only:
             return "; choose columns with --features, or --model auto, which takes words"
         return f"; if they are names, give --words {shlex.quote(name)}"
@@ -175,6 +182,26 @@ def as_number(cell: Any, point: str = ".") -> float | None:
         return math.inf
     except ValueError:
         return None
+
+
+def is_separated(cell: Any, point: str) -> bool:
+    """Whether a cell is a number with other separators than this decimal point.
+
+    Examples
+    --------
+
+    >>> from streamkernel.cli.columns import is_separated
+    >>> [is_separated(cell, ".") for cell in ("1,5", "1,234.5", "12 345", "1.5", "1.2.3", "044 123", "red")]
+    [True, True, True, False, False, False, False]
+
+    """
+    return isinstance(cell, str) and as_number(cell, point) is None and bool(_SEPARATED.fullmatch(cell.strip()))
+
+
+def separator_advice(point: str) -> str:
+    """What to do about numbers with other separators."""
+    decimal = "decimal commas give --decimal ," if point == "." else "decimal points leave --decimal out"
+    return f"for {decimal} and thousands must not be separated"
 
 
 def _is_odd(cells: Sequence[Any]) -> bool:

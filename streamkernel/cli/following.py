@@ -13,7 +13,7 @@ from typing import Any
 
 from ..gaps import is_gap
 from ..session import Session
-from .columns import WORD, Columns, as_number, shown
+from .columns import WORD, Columns, as_number, is_separated, separator_advice, shown
 from .options import (
     build_classifier,
     build_model,
@@ -131,10 +131,10 @@ class Following:
         self._rows = _joined(peeked, self._rows)
         if found is None or as_number(found, self.arguments.decimal) is not None:
             return False
-        if self.arguments.decimal == "." and as_number(found, ",") is not None:
+        if is_separated(found, self.arguments.decimal):
             raise CommandError(
                 f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: "
-                "for decimal commas give --decimal , and for classes use 'streamkernel classify'"
+                f"{separator_advice(self.arguments.decimal)}; for classes use 'streamkernel classify'"
             )
         message(f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: classes are learned")
         return True
@@ -224,13 +224,15 @@ class Following:
         hidden = arguments.predictions == "-" and sys.stdout.isatty()
         saved_at = session.rows
         with (
+            PredictionLog(arguments.predictions, header, known, arguments.file == "-") as log,  # may wait for a reader
             Interrupts() as interrupts,
-            PredictionLog(arguments.predictions, header, known, arguments.file == "-") as log,
             ReadingBar(self.table, hidden) as bar,
         ):
             level = arguments.confidence_level if log.active or self.view is not None else None
             rows = bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file)))
             with self._keeping(log), contextlib.suppress(Stopped):
+                if session.rows and log.begins:
+                    self._keep(log)  # which file is continued
                 for mark, row in rows:
                     self._take(mark, row, level, log)
                     if arguments.save and session.rows - saved_at >= arguments.checkpoint_every:
@@ -283,7 +285,8 @@ class Following:
         self._save(log)
 
     def _save(self, log: PredictionLog) -> None:
-        self.session.facts |= {"source": self._place.state, "log": log.state}
+        before = self.session.facts.get("log")  # a run without predictions leaves those before alone
+        self.session.facts |= {"source": self._place.state, "log": log.state or before}
         save(self.session, self.arguments.save)
 
     @contextlib.contextmanager

@@ -13,6 +13,7 @@ from .options import build_model
 from .output import OK, CommandError, print_json, progress, shown, table
 from .plots import plot_forecast
 from .records import read_records
+from .writing import save
 
 
 def forecast_lagged(arguments: argparse.Namespace, seen: Any = None) -> int:
@@ -41,6 +42,7 @@ def forecast_lagged(arguments: argparse.Namespace, seen: Any = None) -> int:
     ]
     if seen is not None:
         seen.foresee(steps)
+    save(model, arguments.save)
     plot = plot_forecast(values, steps, arguments.plot) if arguments.plot else None
     if arguments.json:
         print_json({"values": len(values), "rmse": rmse, "naive_rmse": naive, "forecast": steps, "plot": plot})

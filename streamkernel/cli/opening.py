@@ -69,6 +69,8 @@ class Bytes:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        if path == "-" and sys.stdin is None:
+            raise CommandError("cannot read -: standard input is closed")
         try:
             self._raw: Any = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
             self.size = None if path == "-" else os.fstat(self._raw.fileno()).st_size or None

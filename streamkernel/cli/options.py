@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import math
+import sys
 from typing import Any
 
 from .output import CommandError, message
@@ -40,6 +41,8 @@ def _whole(text: str, low: int) -> int:
         value = low - 1
     if value < low:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= {low}")
+    if value > sys.maxsize:
+        raise argparse.ArgumentTypeError(f"{text!r} is too large: at most {sys.maxsize}")
     return value
 
 
@@ -94,8 +97,19 @@ def delimiter(text: str) -> str:
 
 def column_names(text: str | None) -> list[str] | None:
     """Names between commas, in quotes where they hold one, as in a CSV file; None where nothing was given."""
-    cells = [name.strip() for line in csv.reader([text or ""], skipinitialspace=True) for name in line]
-    return [name for name in cells if name] if text else None
+    if not text:
+        return None
+    try:
+        cells = [name.strip() for line in csv.reader([text], skipinitialspace=True) for name in line]
+    except csv.Error as error:
+        raise CommandError(f"names of columns, {text!r}: {error}") from error
+    names = [name for name in cells if name]
+    if not names:
+        raise CommandError(f"names of columns, {text!r}: there is none")
+    for name in names:
+        if names.count(name) > 1:
+            raise CommandError(f"names of columns, {text!r}: {name!r} is there twice")
+    return names
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:

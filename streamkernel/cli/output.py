@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
@@ -20,8 +21,18 @@ class CommandError(Exception):
 
 
 def message(text: str) -> None:
-    """One line on standard error."""
-    print(f"streamkernel: {text}", file=sys.stderr)
+    """One line on standard error, if it can be written there."""
+    try:
+        print(f"streamkernel: {text}", file=sys.stderr, flush=True)
+    except OSError:
+        leave(sys.stderr)
+
+
+def leave(stream: Any) -> None:
+    """What is still to be written goes nowhere, so that the interpreter does not try again at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
 
 
 def progress(items: Iterable[Item], label: str, total: int | None = None) -> Iterator[Item]:

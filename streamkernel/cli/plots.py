@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,14 +29,17 @@ def check_plot(path: str) -> None:
     """An error, at the start, where there could be no plot at the end."""
     kinds = _pyplot().figure().canvas.get_supported_filetypes()
     _pyplot().close("all")
-    ending = path.rpartition(".")[2].lower() if "." in path else "png"
-    if ending not in kinds:
+    if _ending(path) not in kinds:
         raise CommandError(f"cannot write {path}: plots end with .{', .'.join(sorted(kinds))}")
+
+
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1][1:].lower() or "png"
 
 
 def _save_figure(figure: Any, path: str) -> str:
     try:
-        figure.savefig(path, dpi=120)
+        figure.savefig(path, dpi=120, format=_ending(path))  # which adds no ending to the name
     except (OSError, ValueError) as error:
         raise CommandError(f"cannot write {path}: {error}") from error
     _pyplot().close(figure)

@@ -24,9 +24,13 @@ def check_outputs(outputs: dict[str, str | None], inputs: dict[str, str | None])
     Both are options with their paths; nothing is changed.
     """
     seen = {option: path for option, path in inputs.items() if path is not None and path != "-"}
+    if lock := outputs.get("--save"):
+        seen["the lock of --save"] = _lock_of(lock)
     for option, path in outputs.items():
-        if path is None or path == "-":
+        if path is None or (path == "-" and option == "--predictions"):
             continue
+        if _is_standard_output(path):
+            raise CommandError(f"{option} {path} is standard output, where the result goes: give another name, or -")
         for other, its_path in seen.items():
             if _same(path, its_path):
                 raise CommandError(f"{option} {path} would overwrite {other} {its_path}: give another name")
@@ -43,17 +47,26 @@ def _same(one: str, other: str) -> bool:
     return False
 
 
+def _is_standard_output(path: str) -> bool:
+    """Whether a path is the file or the pipe behind standard output, which would be written from two ends."""
+    with contextlib.suppress(OSError):
+        there = os.stat(path)
+        return os.path.samestat(there, os.fstat(1)) and not stat.S_ISCHR(there.st_mode)
+    return False
+
+
 def _check_writable(option: str, path: str) -> None:
-    target = os.path.realpath(path)
     try:
-        if os.path.isdir(target):
+        if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        existed = os.path.exists(target)
-        if existed and option == "--save" and not os.path.isfile(target):
-            raise CommandError(f"--save {path}: not a regular file")
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT, 0o666))
+        existed = os.path.exists(path)
+        if existed and not os.path.isfile(path):
+            if option == "--save":
+                raise CommandError(f"--save {path}: not a regular file")
+            return  # whoever reads a pipe takes the end of a trial for the end of all
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666))
         if not existed:
-            os.remove(target)
+            os.remove(os.path.realpath(path))
     except OSError as error:
         raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
 
@@ -74,7 +87,9 @@ def locked(path: str | None) -> Iterator[None]:
     if path is None:
         yield
         return
-    name = f"{os.path.realpath(path)}.lock"
+    name = _lock_of(path)
+    if os.path.exists(name) and os.path.getsize(name):
+        raise CommandError(f"{name} is not a lock of a run, which is empty: move it, or give another --save")
     try:
         import fcntl
     except ImportError:  # no such locks on this system
@@ -97,8 +112,13 @@ def locked(path: str | None) -> Iterator[None]:
     try:
         yield
     finally:
-        os.remove(name)
+        with contextlib.suppress(OSError):
+            os.remove(name)
         os.close(lock)
+
+
+def _lock_of(path: str) -> str:
+    return f"{os.path.realpath(path)}.lock"
 
 
 class PredictionLog:
@@ -128,6 +148,7 @@ class PredictionLog:
         self._pending: list[str] = []
         self._length = 0
         self._file: Any = None
+        self.begins = False  # a file of its own
         self.bytes = 0
         self._mark = 0
 
@@ -138,12 +159,14 @@ class PredictionLog:
         try:
             self._file = open(self.path, "r+b" if self._continues(self.path) else "wb", buffering=0)
             self._regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
-            if self.bytes and self._known is not None:
+            self.begins = not self.bytes
+            waiting = self._known["pending"] if self._known else ""
+            if self.bytes:
                 self._file.truncate(self.bytes)
                 self._file.seek(self.bytes)
-                self.add(self._known["pending"])
-            else:
+            elif not waiting.startswith(self._header):
                 self.add(self._header)
+            self.add(waiting)
         except OSError as error:
             raise CommandError(f"cannot write {self.path}: {error.strerror or error}") from error
         return self
@@ -181,8 +204,7 @@ class PredictionLog:
     def flush(self, to_disk: bool = False) -> None:
         """Write what waits; where that fails it goes on waiting, and the file has whole lines."""
         if self.path == "-":
-            sys.stdout.write("".join(self._pending))
-            sys.stdout.flush()
+            _write_out("".join(self._pending))
         elif self._file:
             data = "".join(self._pending).encode()
             try:
@@ -206,3 +228,14 @@ class PredictionLog:
         if not self._file:
             return None
         return {"bytes": self.bytes, "mark": self._mark, "pending": "".join(self._pending)}
+
+
+def _write_out(text: str) -> None:
+    """To standard output; what its encoding does not have is an error, as another text would be wrong."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError as error:
+        reason = f"{error.encoding} has no {text[error.start]!r}; PYTHONIOENCODING=utf-8 or a file has"
+        raise OSError(errno.EILSEQ, reason) from error
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -20,6 +20,7 @@ TRAINING = 1000
 NORMAL_95 = 1.959963984540054
 # Decisions in one run; a further run has another seed, so that a rate is also one over training sequences.
 RUN = 50_000
+MOST_POINTS = 1000  # of a curve
 
 
 class Point(NamedTuple):
@@ -203,7 +204,10 @@ def snr_range(text: str) -> list[float]:
         raise ValueError(f"snr must be FROM:TO:STEP in dB, got {text!r}") from None
     if not (step > 0.0 and last >= first and math.isfinite(last - first)):
         raise ValueError(f"snr must rise from FROM to TO by a positive STEP, got {text!r}")
-    return [first + i * step for i in range(int((last - first) / step + 1e-9) + 1)]
+    count = (last - first) / step + 1e-9
+    if count >= MOST_POINTS:
+        raise ValueError(f"snr may have {MOST_POINTS} points at most, got {text!r}")
+    return [first + i * step for i in range(int(count) + 1)]
 
 
 def affordable(channel: Any) -> list[str]:

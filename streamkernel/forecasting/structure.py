@@ -178,4 +178,4 @@ def _share(changes: Vector, m: int, start: int = 0) -> float:
     coefficients, *_ = np.linalg.lstsq(near, np.stack([target, season], axis=1), rcond=None)
     target, season = (np.stack([target, season], axis=1) - near @ coefficients).T
     product, square, whole = float(target @ season), float(season @ season), float(target @ target)
-    return product**2 / (square * whole) if product > 0.0 and square > 0.0 and whole > 0.0 else 0.0
+    return (product / square) * (product / whole) if product > 0.0 and square > 0.0 and whole > 0.0 else 0.0

@@ -53,7 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
         print("compiling (a few seconds the first time; 'streamkernel warmup' does it ahead) ...", file=sys.stderr)
     compile_learners()
     models = _models()
-    outcomes = {name: _follow(name, model, samples) for name, model in models.items()}
+    try:
+        outcomes = {name: _follow(name, model, samples) for name, model in models.items()}
+    except (ValueError, ArithmeticError) as error:
+        raise CommandError(f"--noise {arguments.noise:g}: {error}") from error
     half = len(samples) // 2
     results = {name: outcome.scores(half) for name, outcome in outcomes.items()}
     krls = models[OURS]["KRLS"]

@@ -62,15 +62,10 @@ def run(arguments: argparse.Namespace) -> int:
         best = _bound(channel, equalizer) if arguments.bayes else None
     except ValueError as error:
         raise CommandError(f"--bayes: {error}") from error
-    symbols, observations = channel.sequence(arguments.train + arguments.symbols)
-    pairs = list(zip(observations, symbols, strict=True))
-    for y, u in progress(pairs[: arguments.train], "training"):
-        equalizer.equalize_one(y, u)
-    equalizer.reset_errors()
-    began = time.perf_counter()
-    for y, u in progress(pairs[arguments.train :], "deciding"):
-        equalizer.equalize_one(y, u, train=False)
-    seconds = time.perf_counter() - began
+    try:
+        seconds = _equalize(arguments, channel, equalizer)
+    except (ValueError, ArithmeticError) as error:
+        raise CommandError(f"the channel cannot be learned: {error}; other --taps or less --noise?") from error
     result = {
         "symbols": arguments.symbols,
         "symbol_error_rate": equalizer.symbol_error_rate,
@@ -80,6 +75,19 @@ def run(arguments: argparse.Namespace) -> int:
     }
     print_result(result, arguments.json)
     return OK
+
+
+def _equalize(arguments: argparse.Namespace, channel: Any, equalizer: Any) -> float:
+    """Train, then decide; the seconds that deciding took."""
+    symbols, observations = channel.sequence(arguments.train + arguments.symbols)
+    pairs = list(zip(observations, symbols, strict=True))
+    for y, u in progress(pairs[: arguments.train], "training"):
+        equalizer.equalize_one(y, u)
+    equalizer.reset_errors()
+    began = time.perf_counter()
+    for y, u in progress(pairs[arguments.train :], "deciding"):
+        equalizer.equalize_one(y, u, train=False)
+    return time.perf_counter() - began
 
 
 def _bound(channel: Any, equalizer: Any) -> float:

@@ -12,8 +12,10 @@ from ..watching import add_live
 if TYPE_CHECKING:
     from ..watching import SeriesView
 
-# Options that only a model of one's own has.
+# Options that mean a model of one's own, those that go with it, and those that the automatic one has.
 OWN = ("lags", "model", *MODEL_OPTIONS)
+WITH_OWN = {"stride": 1, "rollout": 1, "seed": 0}
+AUTOMATIC = {"season": None, "backtest": 5, "features": None, "group": None}
 
 EXAMPLES = """\
   streamkernel forecast sensors.csv --column temperature --horizon 24 --plot forecast.png
@@ -22,6 +24,7 @@ EXAMPLES = """\
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The series, what is known of it, and how far to forecast."""
+    parser.set_defaults(**WITH_OWN, **AUTOMATIC)
     add_file(parser)
     parser.add_argument(
         "--column", required=True, metavar="COLUMN", help="the series, oldest value first; empty is a gap"
@@ -29,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--horizon", type=positive, help="steps to forecast (default: one season, or 10)")
     parser.add_argument("--season", type=positive, help="steps of a season (default: found in the series)")
     add_confidence_level(parser, "of the intervals")
-    parser.add_argument("--backtest", type=natural, default=5, help="forecasts of its own end (default %(default)s)")
+    parser.add_argument("--backtest", type=natural, help="forecasts of its own end (default %(default)s)")
     parser.add_argument(
         "--features",
         metavar="A,B,...",
@@ -39,9 +42,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save", metavar="FILE", help="write the learned forecaster")
     parser.add_argument("--plot", metavar="PNG", help="plot the series, the backtest, the forecast and its intervals")
     parser.add_argument("--lags", type=_lags, metavar="N|A,B,...", help="with a model of your own: past values it sees")
-    parser.add_argument("--stride", type=positive, default=1, help="steps between two of them (default %(default)s)")
-    parser.add_argument("--rollout", type=positive, default=1, help="also learn from forecasts this many steps deep")
-    parser.add_argument("--seed", type=natural, default=0, help="of the sampled paths (default %(default)s)")
+    parser.add_argument("--stride", type=positive, help="steps between two of them (default %(default)s)")
+    parser.add_argument("--rollout", type=positive, help="also learn from forecasts this many steps deep")
+    parser.add_argument("--seed", type=natural, help="of the sampled paths (default %(default)s)")
     add_model(parser)
     add_live(parser)
 
@@ -64,14 +67,23 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         check_plot(arguments.plot)
     if any(getattr(arguments, name) is not None for name in OWN):
+        _refuse(arguments, AUTOMATIC, "is for the automatic forecaster: leave --lags and options of the model out")
         arguments.model = arguments.model or "krls"
         with series_view(arguments) as seen:
             return forecast_lagged(arguments, seen)
+    _refuse(arguments, WITH_OWN, "goes with a model of your own: give --lags, or leave it out")
     for option in ("save", "live"):
         if getattr(arguments, option) and arguments.group:
             raise CommandError(f"--{option} is for one series: leave --group out")
     with series_view(arguments) as seen:
         return _forecast(arguments, seen)
+
+
+def _refuse(arguments: argparse.Namespace, options: dict[str, Any], reason: str) -> None:
+    """Options that would be without effect are an error."""
+    for option, default in options.items():
+        if getattr(arguments, option) != default:
+            raise CommandError(f"--{option} {reason}")
 
 
 def _forecast(arguments: argparse.Namespace, seen: SeriesView | None) -> int:
