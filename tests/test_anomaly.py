@@ -253,3 +253,27 @@ def test_a_refused_sample_leaves_a_detector_as_it_was() -> None:
     with pytest.raises(ValueError, match="lost among rounding errors"):
         model.learn_one({"a": 1e4, "b": 1e4, "new": 1.0})
     assert model.to_bytes() == before
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_the_largest_floats_are_scored_and_learned_in_any_unit(unit: float) -> None:
+    """In small units they are infinite."""
+    rng = np.random.default_rng(0)
+    model = SupervisedKernelAnomalyDetector(KRLS(ridge=0.1), KernelAnomalyDetector())
+    for row in (unit * rng.normal(size=(60, 2))).tolist():
+        model.learn_one(dict(enumerate(row)), row[0])
+    for value in (1.7e308, -1.7e308):
+        assert model._novelty.score_one({0: value, 1: 0.0}) > 0.98
+        model.learn_one({0: value, 1: 0.0}, 0.0)
+    assert 0.0 <= model.score_one({0: 0.0, 1: 0.0}, 0.0) <= 1.0
+
+
+def test_a_refused_target_leaves_no_question_behind() -> None:
+    model = SupervisedKernelAnomalyDetector()
+    for i in range(20):
+        model.learn_one({"a": float(i % 7)}, float(i % 3))
+    before = model.to_bytes()
+    for y in (math.nan, 1e200, "red"):
+        with pytest.raises((ValueError, TypeError), match="target y is"):
+            model.learn_one({"a": 0.5}, y)
+        assert model.to_bytes() == before

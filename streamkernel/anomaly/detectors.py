@@ -215,8 +215,9 @@ class SupervisedKernelAnomalyDetector(base.SupervisedAnomalyDetector, Checkpoint
 
     def _distance(self, x: Mapping[Hashable, Any], y: float) -> float:
         """|y − μ|/σ."""
+        target = reading.target(y)  # before the regressor is asked, which may remember it
         distribution = predicted_distribution(self._regressor, x)
-        return float(abs(reading.target(y) - distribution.mu) / distribution.sigma)
+        return float(abs(target - distribution.mu) / distribution.sigma)
 
     def _get_state(self) -> dict[str, Any]:
         return {"regressor": self._regressor, "novelty": self._novelty, "recent": list(self._tail.values)}

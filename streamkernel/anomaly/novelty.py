@@ -9,6 +9,7 @@ become better known while a stream goes on, ln u is taken relative to its runnin
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -95,7 +96,8 @@ class Novelty:
 
     def _scaled(self, row: Vector, scaling: Scaling) -> tuple[dict[Feature, float], float]:
         """The columns of a sample, no farther away than a model can tell, and how many times farther it is."""
-        values = scaling.transform(row)
+        with np.errstate(over="ignore"):  # the largest floats are infinite in small units
+            values = np.clip(scaling.transform(row), -sys.float_info.max, sys.float_info.max)
         times_too_far = max(float(np.abs(values).max(initial=0.0)) / FARTHEST, 1.0)
         return dict(zip(scaling.names, (values / times_too_far).tolist(), strict=True)), times_too_far
 

@@ -6,7 +6,7 @@ import copy
 import math
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -262,7 +262,7 @@ class Bank:
                     leading.shrink_together(models[0], models[1:])
                     shrunk = True
                 elif status < 0:
-                    raise ValueError(f"target y is {given[start, 1]!r} in the experts' units: its square overflows")
+                    _refuse(status, rows[start], given[start])
                 elif status == stream.NO_ROOM:
                     models[0].reserve()
                     self._share(leader, followers)
@@ -279,6 +279,17 @@ class Bank:
             if model.pruned and model.pruned % limit == 0 and model.since_joined == 0:
                 for i in (leader, *followers):
                     self.experts[i].recursion.model.threshold *= 2.0
+
+
+def _refuse(status: int, row: Vector, given: Vector) -> NoReturn:
+    """Raise the error that a negative status stands for, in the experts' units."""
+    if status == stream.BAD_TARGET:
+        raise ValueError(f"target y is {given[1]:g} in units of those before: its square overflows; rescale the target")
+    farthest = float(np.abs(row).max(initial=0.0))
+    raise ValueError(
+        f"a feature lies {farthest:g} units of those before away, where a sample of weight {1.0 / given[0]:g} is lost "
+        "among rounding errors: leave it out or rescale the feature"
+    )
 
 
 def _is_special(model: Recursion) -> bool:
