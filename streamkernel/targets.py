@@ -216,7 +216,10 @@ def _brought_back(prediction: Any, center: float, unit: float) -> Any:
     if isinstance(prediction, Interval):
         return Interval(center + unit * prediction.lower, center + unit * prediction.upper)
     if isinstance(prediction, proba.Gaussian):
-        return gaussian(center + unit * prediction.mu, (unit * prediction.sigma) ** 2)
+        deviation = unit * prediction.sigma
+        if not deviation <= reading.LARGEST_TARGET:
+            raise ValueError(f"the deviation {deviation:g} of the prediction has no square: rescale target or features")
+        return gaussian(center + unit * prediction.mu, deviation**2)
     if isinstance(prediction, GaussianMixture):
         means = [center + unit * mean for mean in prediction.means]
         return GaussianMixture(prediction.weights, means, [unit * deviation for deviation in prediction.deviations])

@@ -460,6 +460,7 @@ def test_a_bad_sample_changes_nothing(bad: Any) -> None:
         ({"models": [3]}, "but 3 is a int"),
         ({"target_range": (1.0, 1.0)}, "target_range must be"),
         ({"target_range": (1.0, "x")}, "target_range must be"),
+        ({"target_range": (-1e308, 1e308)}, "target_range must be two numbers up to 1e"),
         ({"initial_weights": (1.0,)}, "initial_weights must hold one number for each"),
         ({"models": [KRLS(), KRLS()], "initial_weights": (-1.0, 2.0)}, "initial_weights must be nonnegative"),
     ],

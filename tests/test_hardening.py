@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -292,10 +293,59 @@ def test_a_series_goes_on_where_a_leap_makes_its_lags_unlearnable() -> None:
     kernel = 0.87 * (Polynomial(1, offset=0.57, scale=0.393) + Periodic(0.618, period=5.48))
     model = KernelForecaster(KRLS(kernel, 1e-3, 0.606), lags=3)
     values = [-0.21, 0.69, 0.0, 1.02, 1e8, 0.21, -0.74, 1e8, -0.96, -0.3, 0.0, 0.57, -0.2, 0.4, -1.0]
-    with pytest.warns(UserWarning, match=r"not learned from its lags, since one of them is 1e\+08") as warned:
+    with pytest.warns(UserWarning, match=r"not learned from its lags, of which the largest is 1e\+08") as warned:
         model.learn_series(values)
     assert f"({len(warned)} values left out so far)" in str(warned[-1].message)
     assert KernelForecaster.from_bytes(model.to_bytes()).to_bytes() == model.to_bytes()
+    assert math.isfinite(model.forecast(1)[0])
+
+
+def test_a_value_is_learned_by_the_first_of_several_models_or_by_none() -> None:
+    """Where the model refuses it from its own estimates, it goes on without and the user is told."""
+    rng, refused, told = np.random.default_rng(785), 0, 0
+    model = KernelForecaster(KRLS(Polynomial(2) * Linear(), 1e-3, 1e-6, 0.95), lags=2, rollout=3)
+    for _ in range(30):
+        before, value = model.to_bytes(), 100.0 * float(rng.normal())
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                model.learn_one(value)
+            except ValueError:
+                refused += 1
+                assert model.to_bytes() == before
+        told += any("not learned from its lags" in str(warning.message) for warning in caught)
+    assert refused and told
+
+
+def test_a_later_model_that_refuses_a_value_does_not_hold_the_others_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise ValueError("not this one")
+
+    model = KernelForecaster(KRLS(ridge=0.1), lags=2, horizon=2)
+    model.learn_series([math.sin(t) for t in range(10)])
+    first, second = model._models
+    with monkeypatch.context() as patch:
+        patch.setattr(second, "learn_one", refuse)
+        with pytest.warns(UserWarning, match=r"0\.5 was not learned from its lags.*\(1 values left out"):
+            model.learn_one(0.5)
+    assert (first.recursion.seen, second.recursion.seen) == (9, 7)
+    with monkeypatch.context() as patch:
+        patch.setattr(first, "learn_one", refuse)
+        before = model.to_bytes()
+        with pytest.raises(ValueError, match="not this one"):
+            model.learn_one(0.5)
+        assert model.to_bytes() == before
+
+
+@pytest.mark.parametrize("settings", [{}, {"horizon": 2}, {"rollout": 2}], ids=str)
+def test_a_series_is_learned_whole_or_not_at_all(settings: dict[str, int]) -> None:
+    model = KernelForecaster(KRLS(Polynomial(3), 1e-3, 1e-9), lags=2, **settings)
+    model.learn_series([math.sin(t) for t in range(10)])
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="w is|y is|similarity"):
+        model.learn_series([0.1, 0.2, 1e30, 0.3, 0.4])
+    assert model.to_bytes() == before
+    model.learn_series([0.1, 0.2])
     assert math.isfinite(model.forecast(1)[0])
 
 

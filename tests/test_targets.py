@@ -12,7 +12,7 @@ from river import base, checks, compose, evaluate, linear_model, metrics, prepro
 import streamkernel
 from streamkernel import KAAR, KRLS, AdaptiveConformal, HeteroscedasticKRLS, KernelMixture, TargetScaler, datasets
 from streamkernel.filters import KLMS
-from streamkernel.kernels import RBF
+from streamkernel.kernels import RBF, Linear
 from streamkernel.learners import reading
 
 INNER: dict[str, Any] = {
@@ -226,3 +226,10 @@ def test_many_samples_are_learned_by_a_pipeline_or_none() -> None:
     with pytest.raises(ValueError, match=r"target y is 1e\+120"):
         model.learn_many(np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 2.0, 1e120]))
     assert model.to_bytes() == before
+
+
+def test_a_deviation_without_a_square_is_refused_by_name() -> None:
+    model = TargetScaler(KRLS(Linear(), ridge=0.1), center=0.0, unit=1e100)
+    model.learn_one({"a": 1.0}, 1e100)
+    with pytest.raises(ValueError, match="has no square: rescale target or features"):
+        model.predict_one({"b": 1e60}, with_dist=True)

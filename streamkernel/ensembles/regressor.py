@@ -365,8 +365,9 @@ def _check_range(target_range: Any) -> None:
     if target_range is None:
         return
     try:
-        low, high = (reading.number("target_range", value) for value in target_range)
+        low, high = (reading.target(value, "target_range") for value in target_range)
     except (TypeError, ValueError):
-        raise ValueError(f"target_range must be two finite numbers, got {target_range!r}") from None
+        largest = f"{reading.LARGEST_TARGET:g}"
+        raise ValueError(f"target_range must be two numbers up to {largest} either way, got {target_range!r}") from None
     if not low < high:
         raise ValueError(f"target_range must be (low, high) with low < high, got {target_range!r}")

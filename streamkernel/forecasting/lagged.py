@@ -203,20 +203,21 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
                 trial._path([exogenous] * self.horizon, lambda step, sample: trial._moments(step, sample)[0])
                 trial._learn(self._history[-1] if self._history else 0.0, exogenous)
 
-    def _learn_sample(self, model: Any, sample: Features, value: float) -> None:
+    def _learn_sample(self, model: Any, sample: Features, value: float, is_first: bool = False) -> None:
         """Learn a value from its lags; where those hold a leap that makes them unlearnable, leave it out and say so.
 
-        The series goes on: with an error it would stand still for as long as the leap is the oldest lag, for good.
+        The series goes on: with an error it would stand still for as long as the leap is the oldest lag, for good. What
+        only the first of several models has learned is left out of the others, too.
         """
         try:
             model.learn_one(sample, value)
         except ValueError as error:
             largest = max((abs(sample[name]) for name in self._names if name in sample), default=0.0)
-            if self._careful or largest <= LARGEST_LEAP * (1.0 + abs(value)):
+            if self._careful or (is_first and largest <= LARGEST_LEAP * (1.0 + abs(value))):
                 raise
             self._left_out += 1
             warnings.warn(
-                f"the value {value!r} was not learned from its lags, since one of them is {largest:g} "
+                f"the value {value!r} was not learned from its lags, of which the largest is {largest:g} "
                 f"({self._left_out} values left out so far): {error}",
                 stacklevel=4,
             )
@@ -227,7 +228,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             if len(self._history) >= max(self._delays) + steps:
                 sample = exogenous | self._lagged(self._history, steps)
                 error = 0.0 if self._gives_dist else value - model.predict_one(sample)
-                self._learn_sample(model, sample, value)
+                self._learn_sample(model, sample, value, is_first=steps == 0)
                 if not self._gives_dist:
                     count, squares = self._errors[steps]
                     self._errors[steps] = count + 1, squares + error**2
@@ -270,7 +271,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
     def learn_series(self, ys: Iterable[float], xs: Sequence[Mapping[Feature, Any]] | None = None) -> None:
         """Learn a whole series at once: with `rollout` n by the paper's n passes, otherwise as `learn_one` does.
 
-        Pass 1 learns the samples of past values. Pass i replaces the nearest i − 1 values of every sample by the
+        Nothing is learned where one of the values is refused. Pass 1 learns the samples of past values. Pass i replaces the nearest i − 1 values of every sample by the
         estimates that the model makes of them after the passes before.
 
         Parameters
@@ -285,6 +286,14 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         features = [self._checked(x) for x in ([None] * len(values) if xs is None else xs)]
         if len(features) != len(values):
             raise ValueError(f"xs must have one entry for each of the {len(values)} values, got {len(features)}")
+        before = copy.deepcopy(self.__dict__)
+        try:
+            self._learn_all(values, features)
+        except Exception:  # all or nothing is learned
+            self.__dict__.update(before)
+            raise
+
+    def _learn_all(self, values: list[float], features: list[Features]) -> None:
         if self.rollout == 1:
             for value, exogenous in zip(values, features):
                 self.learn_one(value, exogenous)

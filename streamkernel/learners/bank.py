@@ -283,12 +283,12 @@ class Bank:
 
 def _refuse(status: int, row: Vector, given: Vector) -> NoReturn:
     """Raise the error that a negative status stands for, in the experts' units."""
-    if status == stream.BAD_TARGET:
-        raise ValueError(f"target y is {given[1]:g} in units of those before: its square overflows; rescale the target")
-    farthest = float(np.abs(row).max(initial=0.0))
+    farthest, target, weight = float(np.abs(row).max(initial=0.0)), given[1], 1.0 / given[0]
+    is_large = status == stream.BAD_TARGET
+    reason = "its squared error or a variance overflows" if is_large else "it is lost among rounding errors"
     raise ValueError(
-        f"a feature lies {farthest:g} units of those before away, where a sample of weight {1.0 / given[0]:g} is lost "
-        "among rounding errors: leave it out or rescale the feature"
+        f"a sample with target y {target:g}, weight w {weight:g} and a feature {farthest:g} away, in units of those "
+        f"before, cannot be learned: {reason}; leave it out or rescale it"
     )
 
 

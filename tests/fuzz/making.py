@@ -59,11 +59,12 @@ def leaf(rng: Random) -> kernels.Kernel:
 
 
 def kernel(rng: Random, depth: int = 2) -> kernels.Kernel:
-    """A leaf, or an expression of a few."""
+    """A leaf, or an expression of a few, whose products have one factor at most that grows with the distance."""
     if depth == 0 or rng.random() < 0.5:
         return leaf(rng)
     left, right = kernel(rng, depth - 1), kernel(rng, depth - 1)
-    return [left + right, left * right, left + number(rng, 0.1, 2.0), number(rng, 0.1, 2.0) * left][rng.integers(4)]
+    bounded = kernels.Matern52(number(rng, 0.3, 5.0)) + 0.1
+    return [left + right, left * bounded, left + number(rng, 0.1, 2.0), number(rng, 0.1, 2.0) * left][rng.integers(4)]
 
 
 def named_kernel(rng: Random) -> kernels.Kernel:
@@ -145,7 +146,8 @@ def several_targets(rng: Random) -> MultiTargetKRLS:
 
 def inner(rng: Random) -> Any:
     """A regressor for what is built around one."""
-    return [krls, ridge_family, heteroscedastic, mixture][rng.integers(4)](rng)
+    makers = [krls, ridge_family, heteroscedastic, mixture, lambda rng: TargetScaler(krls(rng))]
+    return makers[rng.integers(len(makers))](rng)
 
 
 def kernel_filter(rng: Random) -> Any:
@@ -159,7 +161,7 @@ def kernel_filter(rng: Random) -> Any:
         lambda: filters.KNLMS(given, step=0.1, max_size=size),
         lambda: filters.FixedBudgetKRLS(given, max_size=size),
         lambda: filters.KAPA(given, order=int(rng.integers(1, 6)), max_size=size),
-        lambda: filters.ExKRLS(given, forgetting=float(rng.uniform(0.9, 1.0)), max_size=size),
+        lambda: filters.ExKRLS(given, forgetting=float(rng.uniform(0.99, 1.0)), max_size=size),
     ][rng.integers(7)]()
 
 
