@@ -342,7 +342,7 @@ def test_a_series_is_learned_whole_or_not_at_all(settings: dict[str, int]) -> No
     model = KernelForecaster(KRLS(Polynomial(3), 1e-3, 1e-9), lags=2, **settings)
     model.learn_series([math.sin(t) for t in range(10)])
     before = model.to_bytes()
-    with pytest.raises(ValueError, match="w is|y is|similarity"):
+    with pytest.raises(ValueError, match=r"w is|y is|similarity"):
         model.learn_series([0.1, 0.2, 1e30, 0.3, 0.4])
     assert model.to_bytes() == before
     model.learn_series([0.1, 0.2])

@@ -271,8 +271,8 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
     def learn_series(self, ys: Iterable[float], xs: Sequence[Mapping[Feature, Any]] | None = None) -> None:
         """Learn a whole series at once: with `rollout` n by the paper's n passes, otherwise as `learn_one` does.
 
-        Nothing is learned where one of the values is refused. Pass 1 learns the samples of past values. Pass i replaces the nearest i − 1 values of every sample by the
-        estimates that the model makes of them after the passes before.
+        Pass 1 learns the samples of past values. Pass i replaces the nearest i − 1 values of every sample by the
+        estimates that the model makes of them after the passes before. Where a value is refused, none is learned.
 
         Parameters
         ----------
