@@ -19,7 +19,7 @@ from streamkernel import cli
 from streamkernel.cli import options
 from streamkernel.cli.columns import BadCell, Columns
 from streamkernel.cli.output import CommandError
-from streamkernel.cli.tables import Table
+from streamkernel.cli.tables import BadRow, Table
 
 ROWS = [(1.5, "Zürich", 2.0), (-0.25, "Genf", 3.5), (3.0, "a, b", 4.0), (1.0, 'the "best"', -1e-3)] * 6
 
@@ -188,21 +188,26 @@ NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def records(data, delimiter):
-    """A strict reading of a table, character by character: records, None for one that is not well formed."""
+    """A strict reading of a table, character by character: records, None for a line that begins none."""
     found, cells, cell, state = [], [], "", "start"
-    position = 0
+    position = begin = 0
     while position <= len(data):
         mark = data[position] if position < len(data) else None
         position += 1
-        if state == "quoted":
-            if mark is None:
-                found.append(None)
-            elif mark == '"':
+        if (state == "quoted" and mark is None) or (
+            state == "closed" and mark not in (None, "\r", "\n", '"', delimiter)
+        ):
+            found.append(None)
+            position = line_end(data, begin)
+            if position >= len(data):
+                break
+            begin, cells, cell, state = position, [], "", "start"
+        elif state == "quoted":
+            if mark == '"':
                 state = "closed"
             else:
                 cell += mark
-            continue
-        if state == "closed" and mark == '"':
+        elif state == "closed" and mark == '"':
             cell, state = cell + '"', "quoted"
         elif mark is None or mark in "\r\n":
             if cells or cell or state != "start":
@@ -211,23 +216,21 @@ def records(data, delimiter):
                 found.append([])
             if mark == "\r" and data[position : position + 1] == "\n":
                 position += 1
-            cells, cell, state = [], "", "start"
+            begin, cells, cell, state = position, [], "", "start"
         elif mark == delimiter:
             cells, cell, state = [*cells, cell], "", "next"
         elif state in ("start", "next") and mark == '"':
             state = "quoted"
         elif state in ("start", "next") and mark == " ":
             state = "next"
-        elif state == "closed":  # the rest of the line is lost, and with it the record
-            found.append(None)
-            while position < len(data) and data[position - 1] not in "\r\n":
-                position += 1
-            if data[position - 1] == "\r" and data[position : position + 1] == "\n":
-                position += 1
-            cells, cell, state = [], "", "start"
         else:
             cell, state = cell + mark, "plain"
     return found
+
+
+def line_end(data, begin):
+    """Where the line after the one that begins here begins."""
+    return begin + re.match(r"[^\r\n]*(\r\n|\r|\n|$)", data[begin:]).end()
 
 
 def strict_rows(data, delimiter):
@@ -314,6 +317,23 @@ def test_no_damage_puts_a_number_into_another_column(tmp_path):
             else:
                 assert got[0] | {"y": got[1]} == expected, (case, data, got, expected)
     assert min(outcomes.values()) > 150, outcomes
+
+
+@pytest.mark.parametrize("closed_in", [None, 9, 40])
+def test_a_quote_that_is_not_closed_takes_no_other_row_along(tmp_path, closed_in):
+    rows = [f"{i}.5,red,{2 * i}" for i in range(50)]
+    rows[5] = rows[5].replace("red", '"red')
+    if closed_in is not None:
+        rows[closed_in] = rows[closed_in].replace("red", '"red"')
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["a,word,y", *rows]))
+    found = list(Table(str(path)))
+    assert len(found) == 50
+    assert [i for i, (_, row) in enumerate(found) if isinstance(row, BadRow)] == [5]
+    assert found[5][1].message == "a quote is not closed in line 7 of the file"
+
+    marks = [mark for mark, _ in found]
+    assert len(set(marks)) == 50  # a session goes on from any of them
 
 
 def test_damaged_files_through_the_command(tmp_path, capsys):

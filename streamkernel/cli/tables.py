@@ -6,8 +6,8 @@ A row that is not as the header says is a `BadRow`: whoever reads decides whethe
 from __future__ import annotations
 
 import csv
-import itertools
 import zlib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
@@ -68,20 +68,22 @@ class Table:
         lines = Lines(self._source, encoding)
         if lines.encoding not in ("utf-8", "utf-8-sig"):
             self.notes.append(lines.encoding)
-        rest = iter(lines)
+        rest = _Reread(lines)
         header = next((line for line in rest if line.strip()), None)
         if header is None:
             return [], iter(())
+        rest.restart()
         if delimiter is None:
             delimiter = _delimiter_of(header, wanted, self.path)
             if delimiter != ",":
                 self.notes.append(DELIMITERS[delimiter])
-        reader = csv.reader(itertools.chain([header], rest), delimiter=delimiter, skipinitialspace=True, strict=True)
+        reader = csv.reader(rest, delimiter=delimiter, skipinitialspace=True, strict=True)
         try:
             names = [name.strip() for name in next(reader)]
+            rest.settle()
         except csv.Error as error:
             raise CommandError(f"{self.path}: cannot read the header: {error}") from error
-        return names, _csv_rows(reader, len(names), lines)
+        return names, _csv_rows(reader, len(names), rest)
 
     def _check(self, wanted: Sequence[str]) -> None:
         seen: set[str] = set()
@@ -102,10 +104,47 @@ class Table:
         self._source.close()
 
 
-def _csv_rows(reader: Any, width: int, lines: Lines) -> Iterator[Marked]:
+class _Reread:
+    """Lines with their checksums; those of a row that turns out to be none can be read again."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines, self._rest = lines, iter(lines)
+        self._row: list[tuple[str, int]] = []
+        self._again: deque[tuple[str, int]] = deque()
+        self.number, self.mark = 1, 0  # of the first line of the row, counted from the header; of the last one
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        found = self._again.popleft() if self._again else (next(self._rest), self._lines.mark)
+        self._row.append(found)
+        self.mark = found[1]
+        return found[0]
+
+    def restart(self) -> None:
+        """The last line is the first one."""
+        self._again.append(self._row[-1])
+        self._row.clear()
+
+    def settle(self) -> None:
+        """The row is over."""
+        self.number += len(self._row)
+        self._row.clear()
+
+    def take_back(self) -> bool:
+        """Let all lines of the row but its first be read again; whether there are any."""
+        self._again.extendleft(reversed(self._row[1:]))
+        is_long, self._row = len(self._row) > 1, self._row[:1]
+        self.mark = self._row[0][1]
+        return is_long
+
+
+def _csv_rows(reader: Any, width: int, lines: _Reread) -> Iterator[Marked]:
     while True:
         try:
             for cells in reader:
+                lines.settle()
                 if len(cells) == width:
                     yield lines.mark, cells
                 elif cells:
@@ -113,7 +152,11 @@ def _csv_rows(reader: Any, width: int, lines: Lines) -> Iterator[Marked]:
                 elif width == 1:  # of one column, an empty line is an empty cell
                     yield lines.mark, [""]
         except csv.Error as error:  # the reader goes on with the next line
-            yield lines.mark, BadRow(f"{error} (line {reader.line_num} of the file)")
+            # A quote that is not closed would take all rows after it along.
+            where = "a quote is not closed in" if lines.take_back() else f"{error},"
+            number = lines.number
+            lines.settle()
+            yield lines.mark, BadRow(f"{where} line {number} of the file")
         else:
             return
 
