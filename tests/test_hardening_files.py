@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fuzz.areas import AREAS
+from fuzz.around import AREAS
 from reference import JIT
 
 import streamkernel
