@@ -605,3 +605,30 @@ def test_a_leap_beyond_all_numbers_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="target y is"):
         model.learn_one(value, {"new": 1.0})
     assert model.to_bytes() == before
+
+
+def test_values_that_a_kernel_learner_leaves_out_beside_a_leap_are_told() -> None:
+    series = np.sin(np.arange(200.0) / 5.0) + 0.1 * np.random.default_rng(0).normal(size=200)
+    assert "left out" not in learned(series.tolist()).explain()
+    series[120] += 1e12
+    model = learned(series.tolist())
+    assert "Values beside a leap that a kernel learner left out: 13." in model.explain()
+    assert AutoKernelForecaster.from_bytes(model.to_bytes()).explain() == model.explain()
+
+
+def test_an_expert_whose_window_cannot_be_learned_goes_on_with_its_former_model(monkeypatch: Any) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise ValueError("not these")
+
+    values, nothing, end = np.random.default_rng(0).normal(size=400), np.zeros((400, 0)), 1
+    expert = KernelExpert(Embedding("kernel", (1, 2, 3)))
+    while expert._model is None or expert._count + 1 < expert._next:
+        expert.learn(values[:end], nothing[:end])
+        end += 1
+    before, units = expert._model, expert._units
+    monkeypatch.setattr(Learner, "learn_many", refuse)
+    expert.learn(values[:end], nothing[:end])
+    assert expert.left_out == 1
+    assert expert._model is before and expert._units is units
+    expert.set_state(expert.get_state()[:-1])  # of a checkpoint that did not count
+    assert expert.left_out == 0

@@ -42,6 +42,7 @@ def text(model: AutoKernelForecaster, facts: Facts) -> str:
         return "\n".join([*lines, "Nothing chosen yet: forecasts are the last value."])
     structure, relevance, weights = facts.trials.structure, model.relevance, model.weights
     transform = "logarithm, as the spread grows with the level" if structure.transform.log else "none"
+    left_out = facts.trials.pool.left_out
     given = " (given)" if model.season is not None else ""
     seasons = " and ".join(str(season) for season in structure.seasons)
     lags = sorted(relevance, key=relevance.__getitem__, reverse=True)[:SHOWN_LAGS]
@@ -54,6 +55,7 @@ def text(model: AutoKernelForecaster, facts: Facts) -> str:
         f"Examined last at value {facts.examined}.",
         f"Level shifts: {len(facts.shifts)}" + (f", last at value {facts.shifts[-1][0]}." if facts.shifts else "."),
         *([f"Gaps, for which the forecast stands: {facts.gaps}."] if facts.gaps else []),
+        *([f"Values beside a leap that a kernel learner left out: {left_out}."] if left_out else []),
         f"Experts by weight, one step and {facts.trials.horizon} steps ahead:",
     ]
     best = sorted(weights, key=lambda name: -max(weights[name]))[:SHOWN_EXPERTS]

@@ -66,6 +66,7 @@ class KernelExpert:
         self._units = np.array([0.0, 1.0, 0.0, 1.0])
         self._scales: Matrix = np.zeros((2, 0))
         self.retired = False
+        self.left_out = 0  # values that it could not learn
 
     def _sample(self, series: Vector, end: int) -> tuple[Vector, float]:
         """The features of the value at `end`, and what is added to the prediction."""
@@ -99,8 +100,8 @@ class KernelExpert:
                 sample, base = self._sample(series, end)
                 target = (series[end] - base - self._units[2]) / self._units[3]
                 self._model.learn_one(self._row(sample, exogenous[-1]), float(target))
-        except ValueError:
-            pass  # a leap that drowns the rest in rounding errors: the series goes on, and others of the pool learn it
+        except ValueError:  # a leap that drowns the rest in rounding errors: the series goes on, others learn it
+            self.left_out += 1
 
     def _remake(self, series: Vector, exogenous: Matrix) -> None:
         ends = np.arange(self.reach, len(series))
@@ -110,15 +111,16 @@ class KernelExpert:
             rows, targets = rows - series[ends[:, None] - self._delays - 1], targets - series[ends - 1]
         least = ROUNDING * float(np.abs(series).max())
         spreads = [float(part.std()) if part.std() > least else 1.0 for part in (rows, targets)]
-        self._units = np.array([rows.mean(), spreads[0], targets.mean(), spreads[1]])
-        rows = (rows - self._units[0]) / self._units[1]
+        units, scales = np.array([rows.mean(), spreads[0], targets.mean(), spreads[1]]), self._scales
+        rows = (rows - units[0]) / units[1]
         if self.embedding.exogenous:
             x = exogenous[ends]
             spread = x.std(axis=0)
-            self._scales = np.stack([x.mean(axis=0), np.where(spread > 0.0, spread, 1.0)])
-            rows = np.concatenate([rows, (x - self._scales[0]) / self._scales[1]], axis=1)
-        self._model = self.embedding.learner(rows.shape[1])
-        self._model.learn_many(rows, (targets - self._units[2]) / self._units[3])
+            scales = np.stack([x.mean(axis=0), np.where(spread > 0.0, spread, 1.0)])
+            rows = np.concatenate([rows, (x - scales[0]) / scales[1]], axis=1)
+        model = self.embedding.learner(rows.shape[1])
+        model.learn_many(rows, (targets - units[2]) / units[3])  # where it refuses, the former model goes on
+        self._model, self._units, self._scales = model, units, scales
 
     def forecast(self, series: Vector, horizon: int, exogenous: Matrix) -> Vector:
         """The next values, each from those before it."""
@@ -146,8 +148,9 @@ class KernelExpert:
 
     def get_state(self) -> list[Any]:
         """For a checkpoint."""
-        return [self._model, self._count, self._next, self._units, self._scales, self.retired]
+        return [self._model, self._count, self._next, self._units, self._scales, self.retired, self.left_out]
 
     def set_state(self, state: list[Any]) -> None:
         """From a checkpoint."""
-        self._model, self._count, self._next, self._units, self._scales, self.retired = state
+        self._model, self._count, self._next, self._units, self._scales, self.retired, *others = state
+        self.left_out = others[0] if others else 0

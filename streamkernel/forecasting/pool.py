@@ -99,6 +99,11 @@ class Pool:
         self._naive = len(naive) + 1
 
     @property
+    def left_out(self) -> int:
+        """The most values that one of the kernel learners could not learn."""
+        return max((expert.left_out for expert in self._kernels), default=0)
+
+    @property
     def history(self) -> Vector:
         """The values of the window."""
         return self._table[0, : self._size]
