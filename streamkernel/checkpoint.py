@@ -211,10 +211,8 @@ def write(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file whole: who reads it meanwhile, or after a crash, sees the old one or the new one, never a part."""
     path = os.fsdecode(path)
     if not path or (os.path.exists(path) and not os.path.isfile(path)):  # a device or pipe would be replaced for good
-        raise OSError(errno.EINVAL, "not a file that can be written", path)
+        raise OSError(errno.EINVAL, "not a regular file", path)
     target = os.path.realpath(path)  # a link stays a link
-    if os.path.exists(target) and not os.path.isfile(target):  # a device would be gone afterwards
-        raise OSError(errno.EINVAL, "not a regular file", target)
     partial = f"{target}.{os.getpid()}.partial"
     try:
         with open(partial, "wb") as file:

@@ -54,15 +54,6 @@ def test_names_of_numpy_types_can_be_read_again(names: tuple[Any, Any]) -> None:
     assert KRLS.from_bytes(given.to_bytes()).predict_one(x) == given.predict_one(x)
 
 
-def test_a_checkpoint_replaces_no_device(tmp_path: pathlib.Path) -> None:
-    """A pipe stands for one: the device of this machine would be gone."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with pytest.raises(OSError, match="not a regular file"):
-        KRLS().save(pipe)
-    assert pipe.is_fifo()
-
-
 def test_a_kernel_that_could_not_be_read_is_refused_when_written() -> None:
     deep: kernels.Kernel = RBF(1.0)
     for _ in range(210):

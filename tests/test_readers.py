@@ -64,21 +64,25 @@ def test_a_bad_sample_leaves_the_lock_free(x: object) -> None:
 
 
 @has_timer
-def test_a_signal_at_any_moment_leaves_the_lock_free(interrupt_after: Callable[[float], None]) -> None:
-    """Handlers run as the call that takes the lock ends: taken before the `try`, it would stay held."""
-    model, x = taught(), {0: 0.1, 1: 0.2}
-    expected = model.predict_one(x)
+@pytest.mark.parametrize("first", [0.1, "a"])
+def test_a_signal_at_any_moment_leaves_the_lock_free(first: object, interrupt_after: Callable[[float], None]) -> None:
+    """Handlers run as a call ends: where the lock is taken before the `try`, or much is called before it is released."""
+    model = taught()
+    expected = model.predict_one({0: 0.1, 1: 0.2})
 
     def predict_until_interrupted(seconds: float) -> None:
         interrupt_after(seconds)
         while True:
-            model.predict_one(x)
+            try:
+                model.predict_one({0: first, 1: 0.2})
+            except TypeError:
+                assert first == "a"
 
     for seconds in np.random.default_rng(1).uniform(1e-4, 1e-3, 200).tolist():
         with pytest.raises(Interruption):
             predict_until_interrupted(seconds)
         assert is_free(model)
-    assert model.predict_one(x) == expected
+    assert model.predict_one({0: 0.1, 1: 0.2}) == expected
 
 
 @has_timer

@@ -6,7 +6,6 @@ what is special about their prediction.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -297,8 +296,10 @@ class Recursion:
             if model is not intake.model:
                 intake.model.means[:] = model.means
         except BaseException:
-            with contextlib.suppress(RuntimeError):  # it is not held where a handler raised in the wait for it
+            try:  # noqa: SIM105 (a handler may raise in the calls of `contextlib.suppress`)
                 intake.release()
+            except RuntimeError:  # it is not held where a handler raised in the wait for it
+                pass
             raise
         intake.release()
         return mean
