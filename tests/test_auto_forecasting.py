@@ -612,7 +612,7 @@ def test_values_that_a_kernel_learner_leaves_out_beside_a_leap_are_told() -> Non
     assert "left out" not in learned(series.tolist()).explain()
     series[120] += 1e12
     model = learned(series.tolist())
-    assert "Values beside a leap that a kernel learner left out: 13." in model.explain()
+    assert "Values beside a leap that a kernel learner left out of late: 13." in model.explain()
     assert AutoKernelForecaster.from_bytes(model.to_bytes()).explain() == model.explain()
 
 
@@ -632,3 +632,19 @@ def test_an_expert_whose_window_cannot_be_learned_goes_on_with_its_former_model(
     assert expert._model is before and expert._units is units
     expert.set_state(expert.get_state()[:-1])  # of a checkpoint that did not count
     assert expert.left_out == 0
+
+
+@pytest.mark.parametrize(("unit", "far"), [(1.0, 1e160), (1.0, 1e60), (1e-60, 1e95), (1e-60, 1.0)])
+def test_a_feature_with_which_a_series_cannot_go_on_is_refused(unit: float, far: float) -> None:
+    rng, series = np.random.default_rng(0), seasonal(120)
+    model = AutoKernelForecaster()
+    for t, y in enumerate(series.tolist()):
+        if t == 60:
+            before = model.to_bytes()
+            with pytest.raises(ValueError, match=r"feature 'u' is 1e\+?\d+: |feature 'u' is 1: "):
+                model.learn_one(y, {"u": far, "new": 1.0})
+            assert model.to_bytes() == before
+            with pytest.raises(ValueError, match="feature 'u' is"):
+                model.forecast(1, [{"u": far}])
+        model.learn_one(y, {"u": unit * float(rng.normal())})
+    assert math.isfinite(model.forecast(1, [{"u": 0.0}])[0])

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from streamkernel import cli
-from streamkernel.cli import options
+from streamkernel.cli import options, tables
 from streamkernel.cli.columns import BadCell, Columns
 from streamkernel.cli.output import CommandError
 from streamkernel.cli.tables import BadRow, Table
@@ -330,10 +330,22 @@ def test_a_quote_that_is_not_closed_takes_no_other_row_along(tmp_path, closed_in
     found = list(Table(str(path)))
     assert len(found) == 50
     assert [i for i, (_, row) in enumerate(found) if isinstance(row, BadRow)] == [5]
-    assert found[5][1].message == "a quote is not closed in line 7 of the file"
+    assert found[5][1].message.startswith("a quote in line 7 of the file is not closed, or closed too early: ")
 
     marks = [mark for mark, _ in found]
     assert len(set(marks)) == 50  # a session goes on from any of them
+
+
+def test_a_quote_too_many_in_every_line_is_looked_for_in_few(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_LINES", 20)
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["a,b,y", *['1","2","3'] * 300]))
+    table = Table(str(path))
+    rows = 0
+    for _, row in table:
+        rows += isinstance(row, BadRow)
+        assert len(table._lines._again) + len(table._lines._row) <= 20
+    assert rows == 300
 
 
 def test_damaged_files_through_the_command(tmp_path, capsys):

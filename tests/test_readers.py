@@ -66,7 +66,7 @@ def test_a_bad_sample_leaves_the_lock_free(x: object) -> None:
 @has_timer
 @pytest.mark.parametrize("first", [0.1, "a"])
 def test_a_signal_at_any_moment_leaves_the_lock_free(first: object, interrupt_after: Callable[[float], None]) -> None:
-    """Handlers run as a call ends: where the lock is taken before the `try`, or much is called before it is released."""
+    """Handlers run as calls end: also as the one that takes the lock, and after an error."""
     model = taught()
     expected = model.predict_one({0: 0.1, 1: 0.2})
 

@@ -26,7 +26,8 @@ class KernelAnomalyDetector(base.AnomalyDetector, Checkpointed):
     The score is the share of recent samples that were less new when they came: 0.99 is a sample such as one in a
     hundred. How new a sample is, is the variance of a kernel model at it: what the dictionary of past samples cannot
     represent, and how rarely samples came near. A column that was always there, or always the same, and is not so in a
-    sample makes it new too. Features come as they are: of any scale, with words and gaps. A step
+    sample makes it new too. Features come as they are: of any scale, with words and gaps. What is a million times as
+    far away as usual is scored, and learned when the units are: after twice as many samples as the last time. A step
     costs O(m²) for m points in the dictionary.
 
     Parameters

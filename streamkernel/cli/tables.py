@@ -17,6 +17,7 @@ from .output import CommandError
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 BATCH = 4096  # rows of a Parquet or Arrow file that are in memory at a time
 MOST_SHOWN = 300  # characters of names in a message
+MOST_LINES = 1000  # of one row: where every line has a quote too many, each would be read with all that follow
 
 
 class BadRow(NamedTuple):
@@ -68,7 +69,7 @@ class Table:
         lines = Lines(self._source, encoding)
         if lines.encoding not in ("utf-8", "utf-8-sig"):
             self.notes.append(lines.encoding)
-        rest = _Reread(lines)
+        self._lines = rest = _Reread(lines)
         header = next((line for line in rest if line.strip()), None)
         if header is None:
             return [], iter(())
@@ -117,6 +118,8 @@ class _Reread:
         return self
 
     def __next__(self) -> str:
+        if len(self._row) >= MOST_LINES:
+            raise csv.Error(f"more than {MOST_LINES} lines in one row")
         found = self._again.popleft() if self._again else (next(self._rest), self._lines.mark)
         self._row.append(found)
         self.mark = found[1]
@@ -152,11 +155,12 @@ def _csv_rows(reader: Any, width: int, lines: _Reread) -> Iterator[Marked]:
                 elif width == 1:  # of one column, an empty line is an empty cell
                     yield lines.mark, [""]
         except csv.Error as error:  # the reader goes on with the next line
-            # A quote that is not closed would take all rows after it along.
-            where = "a quote is not closed in" if lines.take_back() else f"{error},"
             number = lines.number
+            message = f"{error}, line {number} of the file"
+            if lines.take_back():  # it would take all rows after it along
+                message = f"a quote in line {number} of the file is not closed, or closed too early: {error}"
             lines.settle()
-            yield lines.mark, BadRow(f"{where} line {number} of the file")
+            yield lines.mark, BadRow(message)
         else:
             return
 

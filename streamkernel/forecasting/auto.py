@@ -131,6 +131,8 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         """
         gap = y is None or y != y
         value = math.nan if gap else self._checked(y)
+        if x:
+            self._check_features(self._columns.read_many([x], 1)[0])
         row = self._columns.learn(x)
         self._count += 1
         if gap:
@@ -157,6 +159,14 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
             unit = f"{transform.unit:g}, the spread of the series so far"
             raise ValueError(f"target y is {y!r}: it is farther away than {LARGEST_LEAP:g} times {unit}")
         return value
+
+    def _check_features(self, row: Vector) -> None:
+        """Raise an error where an exogenous feature is one with which the series cannot go on."""
+        if self._trials is None:
+            return
+        for place in np.flatnonzero(self._trials.pool.distances(row) > LARGEST_LEAP)[:1]:
+            name = list(self._columns.names)[place]
+            raise ValueError(f"feature {name!r} is {row[place]:g}: farther away than {LARGEST_LEAP:g} times its spread")
 
     def _remember(self, value: float, row: Vector) -> None:
         self._values.append(value)
@@ -289,7 +299,10 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         checks.size("horizon", horizon)
         if not self._values:
             raise ValueError("no value was learned yet: there is nothing to forecast from")
-        return self._columns.read_many(xs, horizon)
+        future = self._columns.read_many(xs, horizon)
+        for row in future if future.size else ():
+            self._check_features(row)
+        return future
 
     def _means(self, future: Matrix) -> Vector:
         if self._trials is None:

@@ -55,7 +55,7 @@ def text(model: AutoKernelForecaster, facts: Facts) -> str:
         f"Examined last at value {facts.examined}.",
         f"Level shifts: {len(facts.shifts)}" + (f", last at value {facts.shifts[-1][0]}." if facts.shifts else "."),
         *([f"Gaps, for which the forecast stands: {facts.gaps}."] if facts.gaps else []),
-        *([f"Values beside a leap that a kernel learner left out: {left_out}."] if left_out else []),
+        *([f"Values beside a leap that a kernel learner left out of late: {left_out}."] if left_out else []),
         f"Experts by weight, one step and {facts.trials.horizon} steps ahead:",
     ]
     best = sorted(weights, key=lambda name: -max(weights[name]))[:SHOWN_EXPERTS]

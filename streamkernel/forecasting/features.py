@@ -93,7 +93,12 @@ class FeatureColumns:
             elif isinstance(value, str):
                 found[self._word(name, value)] = 1.0
             else:
-                found[name] = reading.number(f"feature {name!r}", value)
+                found[name] = number = reading.number(f"feature {name!r}", value)
+                if abs(number) > reading.LARGEST_MODERATE:
+                    largest = f"{reading.LARGEST_MODERATE:g}"
+                    raise ValueError(
+                        f"feature {name!r} is {value!r}: it must be at most {largest} either way; rescale it"
+                    )
         return found
 
     def _word(self, name: str, word: str) -> str:

@@ -86,6 +86,10 @@ class KernelExpert:
         known[: min(len(x), len(known))] = x[: len(known)]
         return (known - self._scales[0]) / self._scales[1]
 
+    def distances(self, x: Vector) -> Vector:
+        """How many spreads away from their means the exogenous features lie, those whose spread is known."""
+        return np.abs(self._padded(x)) if self.embedding.exogenous else np.zeros(0)
+
     def learn(self, series: Vector, exogenous: Matrix) -> None:
         """Take in the last value of the series; `exogenous` has the features of each of its times."""
         end = len(series) - 1

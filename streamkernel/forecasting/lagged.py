@@ -272,7 +272,8 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         """Learn a whole series at once: with `rollout` n by the paper's n passes, otherwise as `learn_one` does.
 
         Pass 1 learns the samples of past values. Pass i replaces the nearest i − 1 values of every sample by the
-        estimates that the model makes of them after the passes before. Where a value is refused, none is learned.
+        estimates that the model makes of them after the passes before. Where a value is refused, none is learned:
+        the forecaster goes on with a copy of its models as they were.
 
         Parameters
         ----------

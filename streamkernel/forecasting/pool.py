@@ -98,9 +98,17 @@ class Pool:
         self.names += [*naive, "drift"]
         self._naive = len(naive) + 1
 
+    def distances(self, x: Vector) -> Vector:
+        """How many spreads away each exogenous feature lies, by the learner for which that is most."""
+        found = np.zeros(len(x))
+        for expert in self._kernels:
+            own = expert.distances(x)
+            found[: len(own)] = np.maximum(found[: len(own)], own[: len(found)])
+        return found
+
     @property
     def left_out(self) -> int:
-        """The most values that one of the kernel learners could not learn."""
+        """The most values that one of the kernel learners could not learn since the structure last changed."""
         return max((expert.left_out for expert in self._kernels), default=0)
 
     @property

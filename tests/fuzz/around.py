@@ -73,7 +73,7 @@ def series(rng: Random) -> int:
 def _forecast(model: Any, others: list[Any], features: Callable[[int], Any], t: int) -> int:
     # Beyond its horizon a forecaster with lags goes on from its own forecasts, which may diverge after a leap.
     steps = 3 if isinstance(model, AutoKernelForecaster) else model.horizon
-    ahead = [features(t + 1 + step) for step in range(steps)]
+    ahead = [features(60 + step) for step in range(steps)]
     given = {} if ahead[0] is None else {"xs": ahead}
     found = model.forecast(steps, **given)
     check(is_finite(list(found)), f"the forecast {found!r}")
@@ -115,17 +115,19 @@ def _values(rng: Random) -> Callable[[int], float]:
 
 
 def _features(rng: Random, is_auto: bool) -> Callable[[int], Any]:
-    """Exogenous features of a time, or None."""
+    """Exogenous features of a time, or None; those of an automatic forecaster are extreme now and then."""
     if rng.random() < 0.6:
         return lambda t: None
     if not is_auto:
         return lambda t: {"temperature": 10.0 + t % 7}
-    begin = datetime.datetime(2026, 1, 1)
-    return lambda t: {
-        "temperature": 10.0 + t % 7,
-        "day": ["work", "free"][t % 2],
-        "time": begin + t * datetime.timedelta(1),
-    }
+    begin, unit = datetime.datetime(2026, 1, 1), making.number(rng, 1e-3, 1e3)
+    leaps = {int(t): extreme(rng) for t in rng.integers(60, size=2)}
+
+    def at(t: int) -> dict[str, Any]:
+        time = begin + t * datetime.timedelta(1)
+        return {"temperature": leaps.get(t, unit * (t % 7)), "day": ["work", "free"][t % 2], "time": time}
+
+    return at
 
 
 # Detectors ------------------------------------------------------------------------------------------------------------
