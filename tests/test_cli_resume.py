@@ -326,6 +326,32 @@ def test_predictions_that_wait_go_to_whatever_file_comes_next(folder, capsys, mo
     assert (folder / "q.csv").read_text() == lines[0] + "".join(lines[max(left, 1) :])
 
 
+def test_another_file_is_not_mixed_with_predictions_that_wait(folder, capsys, monkeypatch):
+    """The disk was full from the start, so that no byte tells the file."""
+    run(capsys, "day1.csv", *KRLS, "--predictions", "whole.csv")
+    whole = (folder / "whole.csv").read_bytes()
+
+    def full(self, to_disk=False):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing.PredictionLog, "flush", full)
+        run(capsys, "day1.csv", *KRLS, "--predictions", "p.csv", "--save", "m.skm", code=2)
+    checkpoint = (folder / "m.skm").read_bytes()
+    again = ["day1.csv", "--save", "m.skm", "--resume", "--predictions", "q.csv"]
+    for other in (b"my notes\n" * 400, b"my notes\n", whole + b"my notes\n"):
+        (folder / "q.csv").write_bytes(other)
+        said = run(capsys, *again, code=2)
+        assert "q.csv is not the file of the predictions before: remove it, or give another name" in said
+        assert (folder / "q.csv").read_bytes() == other
+        assert (folder / "m.skm").read_bytes() == checkpoint
+    for begun in (b"", whole[:100], whole):  # the last ones by a run that ended before its checkpoint was there
+        (folder / "q.csv").write_bytes(begun)
+        (folder / "m.skm").write_bytes(checkpoint)
+        run(capsys, *again)
+        assert (folder / "q.csv").read_bytes() == whole
+
+
 def test_a_limit_of_the_file_s_size(folder, capsys):
     """The system's own error, in a process of its own."""
     run(capsys, "day1.csv", *KRLS, "--predictions", "whole.csv")

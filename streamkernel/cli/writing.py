@@ -175,15 +175,18 @@ class PredictionLog:
         """Whether there is a file to continue; an error if it is another one."""
         if self._known is None or not os.path.exists(path) or not os.path.getsize(path):
             return False
-        left, mark = int(self._known["bytes"]), 0
+        known, waiting = int(self._known["bytes"]), self._known["pending"].encode()
+        left, mark = known, 0
         with open(path, "rb") as file:
             while left and (block := file.read(min(BLOCK, left))):
                 left -= len(block)
                 mark = zlib.crc32(block, mark)
-        if left or mark != self._known["mark"]:
+            # No bytes tell no file: it is ours only if a run ended after these lines and before its checkpoint.
+            ours = bool(known) or waiting.startswith(file.read(len(waiting) + 1))
+        if left or mark != self._known["mark"] or not ours:
             raise CommandError(f"{path} is not the file of the predictions before: remove it, or give another name")
-        self.bytes, self._mark = int(self._known["bytes"]), mark
-        return True
+        self.bytes, self._mark = known, mark
+        return bool(known)
 
     def __exit__(self, *exception: object) -> None:
         if self._file:
