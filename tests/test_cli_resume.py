@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import json
 import os
 import signal
@@ -441,6 +442,26 @@ def test_a_file_that_is_called_like_a_lock_stays(folder, capsys):
         assert (folder / name).read_bytes() == before
     said = run(capsys, "day1.csv", *KRLS, "--save", "m.skm", "--predictions", "m.skm.lock", code=2)
     assert "would overwrite the lock of --save" in said
+
+
+@pytest.mark.parametrize("place", ["os.path.exists", "fcntl.flock"])
+def test_a_lock_that_the_other_run_removes_in_between(folder, capsys, monkeypatch, place):
+    (folder / "m.skm.lock").touch()
+    owner, _, name = place.rpartition(".")
+    owner = importlib.import_module(owner)
+    real = getattr(owner, name)
+
+    def removed(what, *rest):
+        result = real(what, *rest)
+        if name == "flock" or str(what).endswith(".lock"):
+            monkeypatch.undo()
+            os.chdir(folder)
+            (folder / "m.skm.lock").unlink()
+        return result
+
+    monkeypatch.setattr(owner, name, removed)
+    assert run(capsys, "day1.csv", *KRLS, "--save", "m.skm")["rows"] == 150
+    assert not (folder / "m.skm.lock").exists()
 
 
 def test_plots_are_where_they_were_asked_for(folder, capsys):

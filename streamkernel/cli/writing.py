@@ -88,8 +88,6 @@ def locked(path: str | None) -> Iterator[None]:
         yield
         return
     name = _lock_of(path)
-    if os.path.exists(name) and os.path.getsize(name):
-        raise CommandError(f"{name} is not a lock of a run, which is empty: move it, or give another --save")
     try:
         import fcntl
     except ImportError:  # no such locks on this system
@@ -99,7 +97,7 @@ def locked(path: str | None) -> Iterator[None]:
         try:
             lock = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
-            raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
+            raise CommandError(f"cannot write {name}: {error.strerror or error}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -109,6 +107,9 @@ def locked(path: str | None) -> Iterator[None]:
             if os.path.samestat(os.fstat(lock), os.stat(name)):
                 break
         os.close(lock)  # whoever held it has removed the file meanwhile
+    if os.fstat(lock).st_size:  # not by the name, which another run may remove until here
+        os.close(lock)
+        raise CommandError(f"{name} is not a lock of a run, which is empty: move it, or give another --save")
     try:
         yield
     finally:
