@@ -407,7 +407,16 @@ def test_numbers_with_other_separators_are_no_words(tmp_path, capsys, cell, poin
 
 
 @pytest.mark.parametrize(
-    ("names", "said"), [(",", "there is none"), ("a,b,a", "'a' is there twice"), ("a\nb", "a\\nb")]
+    ("names", "said"),
+    [
+        (",", "there is none"),
+        ("", "'': there is none"),  # a variable of the shell that is not set
+        (" ", "there is none"),
+        ("a,,b", "one is empty"),
+        ("a,b,", "one is empty"),
+        ("a,b,a", "'a' is there twice"),
+        ("a\nb", "a\\nb"),
+    ],
 )
 def test_lists_of_names_without_sense_are_errors(tmp_path, capsys, names, said):
     path = tmp_path / "t.csv"
@@ -418,8 +427,8 @@ def test_lists_of_names_without_sense_are_errors(tmp_path, capsys, names, said):
 
 
 def test_names_of_columns_are_given_as_a_csv_file_has_them_and_advised_as_a_shell_takes_them() -> None:
-    assert options.column_names(' a, "b, c" ,d,') == ["a", "b, c", "d"]
-    assert options.column_names(None) is options.column_names("") is None
+    assert options.column_names(' a, "b, c" ,d') == ["a", "b, c", "d"]
+    assert options.column_names(None) is None
     columns = Columns(["two words", "y"], "y", ["two words"], {}, numbers_only=False)
     columns.read(["1", "2"])
     with pytest.raises(BadCell, match=r"give --words 'two words'$"):

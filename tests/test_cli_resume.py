@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import json
 import os
 import signal
@@ -326,6 +327,32 @@ def test_predictions_that_wait_go_to_whatever_file_comes_next(folder, capsys, mo
     assert (folder / "q.csv").read_text() == lines[0] + "".join(lines[max(left, 1) :])
 
 
+def test_another_file_is_not_mixed_with_predictions_that_wait(folder, capsys, monkeypatch):
+    """The disk was full from the start, so that no byte tells the file."""
+    run(capsys, "day1.csv", *KRLS, "--predictions", "whole.csv")
+    whole = (folder / "whole.csv").read_bytes()
+
+    def full(self, to_disk=False):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing.PredictionLog, "flush", full)
+        run(capsys, "day1.csv", *KRLS, "--predictions", "p.csv", "--save", "m.skm", code=2)
+    checkpoint = (folder / "m.skm").read_bytes()
+    again = ["day1.csv", "--save", "m.skm", "--resume", "--predictions", "q.csv"]
+    for other in (b"my notes\n" * 400, b"my notes\n", whole + b"my notes\n"):
+        (folder / "q.csv").write_bytes(other)
+        said = run(capsys, *again, code=2)
+        assert "q.csv is not the file of the predictions before: remove it, or give another name" in said
+        assert (folder / "q.csv").read_bytes() == other
+        assert (folder / "m.skm").read_bytes() == checkpoint
+    for begun in (b"", whole[:100], whole):  # the last ones by a run that ended before its checkpoint was there
+        (folder / "q.csv").write_bytes(begun)
+        (folder / "m.skm").write_bytes(checkpoint)
+        run(capsys, *again)
+        assert (folder / "q.csv").read_bytes() == whole
+
+
 def test_a_limit_of_the_file_s_size(folder, capsys):
     """The system's own error, in a process of its own."""
     run(capsys, "day1.csv", *KRLS, "--predictions", "whole.csv")
@@ -415,6 +442,26 @@ def test_a_file_that_is_called_like_a_lock_stays(folder, capsys):
         assert (folder / name).read_bytes() == before
     said = run(capsys, "day1.csv", *KRLS, "--save", "m.skm", "--predictions", "m.skm.lock", code=2)
     assert "would overwrite the lock of --save" in said
+
+
+@pytest.mark.parametrize("place", ["os.path.exists", "fcntl.flock"])
+def test_a_lock_that_the_other_run_removes_in_between(folder, capsys, monkeypatch, place):
+    (folder / "m.skm.lock").touch()
+    owner, _, name = place.rpartition(".")
+    owner = importlib.import_module(owner)
+    real = getattr(owner, name)
+
+    def removed(what, *rest):
+        result = real(what, *rest)
+        if name == "flock" or str(what).endswith(".lock"):
+            monkeypatch.undo()
+            os.chdir(folder)
+            (folder / "m.skm.lock").unlink()
+        return result
+
+    monkeypatch.setattr(owner, name, removed)
+    assert run(capsys, "day1.csv", *KRLS, "--save", "m.skm")["rows"] == 150
+    assert not (folder / "m.skm.lock").exists()
 
 
 def test_plots_are_where_they_were_asked_for(folder, capsys):

@@ -97,15 +97,16 @@ def delimiter(text: str) -> str:
 
 def column_names(text: str | None) -> list[str] | None:
     """Names between commas, in quotes where they hold one, as in a CSV file; None where nothing was given."""
-    if not text:
+    if text is None:
         return None
     try:
-        cells = [name.strip() for line in csv.reader([text], skipinitialspace=True) for name in line]
+        names = [name.strip() for line in csv.reader([text], skipinitialspace=True) for name in line]
     except csv.Error as error:
         raise CommandError(f"names of columns, {text!r}: {error}") from error
-    names = [name for name in cells if name]
-    if not names:
+    if not any(names):
         raise CommandError(f"names of columns, {text!r}: there is none")
+    if not all(names):
+        raise CommandError(f"names of columns, {text!r}: one is empty")
     for name in names:
         if names.count(name) > 1:
             raise CommandError(f"names of columns, {text!r}: {name!r} is there twice")

@@ -88,8 +88,6 @@ def locked(path: str | None) -> Iterator[None]:
         yield
         return
     name = _lock_of(path)
-    if os.path.exists(name) and os.path.getsize(name):
-        raise CommandError(f"{name} is not a lock of a run, which is empty: move it, or give another --save")
     try:
         import fcntl
     except ImportError:  # no such locks on this system
@@ -99,7 +97,7 @@ def locked(path: str | None) -> Iterator[None]:
         try:
             lock = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
-            raise CommandError(f"cannot write {path}: {error.strerror or error}") from error
+            raise CommandError(f"cannot write {name}: {error.strerror or error}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -109,6 +107,9 @@ def locked(path: str | None) -> Iterator[None]:
             if os.path.samestat(os.fstat(lock), os.stat(name)):
                 break
         os.close(lock)  # whoever held it has removed the file meanwhile
+    if os.fstat(lock).st_size:  # not by the name, which another run may remove until here
+        os.close(lock)
+        raise CommandError(f"{name} is not a lock of a run, which is empty: move it, or give another --save")
     try:
         yield
     finally:
@@ -175,15 +176,18 @@ class PredictionLog:
         """Whether there is a file to continue; an error if it is another one."""
         if self._known is None or not os.path.exists(path) or not os.path.getsize(path):
             return False
-        left, mark = int(self._known["bytes"]), 0
+        known, waiting = int(self._known["bytes"]), self._known["pending"].encode()
+        left, mark = known, 0
         with open(path, "rb") as file:
             while left and (block := file.read(min(BLOCK, left))):
                 left -= len(block)
                 mark = zlib.crc32(block, mark)
-        if left or mark != self._known["mark"]:
+            # No bytes tell no file: it is ours only if a run ended after these lines and before its checkpoint.
+            ours = bool(known) or waiting.startswith(file.read(len(waiting) + 1))
+        if left or mark != self._known["mark"] or not ours:
             raise CommandError(f"{path} is not the file of the predictions before: remove it, or give another name")
-        self.bytes, self._mark = int(self._known["bytes"]), mark
-        return True
+        self.bytes, self._mark = known, mark
+        return bool(known)
 
     def __exit__(self, *exception: object) -> None:
         if self._file:
