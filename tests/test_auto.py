@@ -490,3 +490,20 @@ def test_numbers_of_numpy_that_are_none_to_a_model(value: Any) -> None:
         with pytest.raises(TypeError, match=r"feature 'a' is .*, not a number"):
             model.learn_one({"a": value}, 1.0)
         assert model.to_bytes() == before
+
+
+def test_a_column_of_a_sample_that_was_set_aside_is_restored() -> None:
+    rng = np.random.default_rng(0)
+    model = AutoKernelRegressor("low")
+    for _ in range(40):
+        a, b = rng.normal(size=2).tolist()
+        model.learn_one({"b": a, "c": b}, a + b)
+    model.learn_one({"a": "red", "b": 0.3, "c": 0.1}, 1e8)
+    assert model._outliers.count == 1
+    other = AutoKernelRegressor.from_bytes(model.to_bytes())
+    for i in range(30):
+        a, b = rng.normal(size=2).tolist()
+        x = {"a": "red", "b": a, "c": b} if i % 3 else {"b": a, "c": b}
+        assert other.predict_one(x) == model.predict_one(x)
+        model.learn_one(x, a + b), other.learn_one(x, a + b)
+        assert other.to_bytes() == model.to_bytes()

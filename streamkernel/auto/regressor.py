@@ -184,6 +184,7 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
             for sample in list(self._outliers.released()):
                 self._learn_released(self._encoder.widened(sample.row), sample.target, sample.weight)
             if is_aside:
+                self._window.adopt(self._encoder.columns)  # from which a restored model knows its columns
                 self._count += 1
                 return
         self._count += 1

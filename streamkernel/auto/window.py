@@ -101,8 +101,7 @@ class RowWindow:
             What stands beside it.
 
         """
-        if len(columns) > len(self.columns):
-            self._adopt(columns)
+        self.adopt(columns)
         if self._last == len(self._rows):
             self._make_room()
         self._rows[self._last, : len(row)] = row
@@ -112,7 +111,10 @@ class RowWindow:
         self.end += 1
         self._first = max(self._first, self._last - self.capacity)
 
-    def _adopt(self, columns: Sequence[str]) -> None:
+    def adopt(self, columns: Sequence[str]) -> None:
+        """Know these columns, which begin with all so far, before a sample has them."""
+        if len(columns) <= len(self.columns):
+            return
         self.columns = list(columns)
         self._order = sorted(range(len(columns)), key=columns.__getitem__)
         if len(columns) > self._rows.shape[1]:
