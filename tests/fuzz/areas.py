@@ -282,8 +282,7 @@ def copies(rng: Random) -> int:
     data = model.to_bytes()
     others = duplicates(model)
     for _ in range(int(rng.integers(1, 12))):
-        x = stream.x()
-        y, given = stream.target(model, x), stream.weight(model)
+        (x, y), given = stream.sample(model), stream.weight(model)
         for other in (model, *others):
             other.learn_one(x, y, **given)
         query = stream.x()

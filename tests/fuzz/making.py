@@ -234,16 +234,28 @@ class Stream:
             return ["low", "middle", "high"][int(np.digitize(y, [-0.5, 0.5]))]
         return {"first": y, "second": y * y} if isinstance(model, MultiTargetKRLS) else y
 
+    def sample(self, model: Any) -> tuple[Any, Any]:
+        """A sample and its target; of an automatic model raw now and then: words, gaps, dates, gross errors."""
+        x: Any = self.x()
+        y = self.target(model, x)
+        if isinstance(model, AUTOMATIC):
+            for name in x:
+                if self.rng.random() < 0.05:
+                    x[name] = ["red", "blue", None, "2026-01-05"][self.rng.integers(4)]
+            if isinstance(y, float) and self.rng.random() < 0.03:
+                y *= 1e6
+        return x, y
+
     def weight(self, model: Any) -> dict[str, float]:
         is_weighted = takes_weights(model) and self.rng.random() < 0.3
         return {"w": number(self.rng, 0.1, 10.0)} if is_weighted else {}
 
     def teach(self, model: Any, count: int) -> None:
         for _ in range(count):
-            x = self.x()
+            x, y = self.sample(model)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model.learn_one(x, self.target(model, x), **self.weight(model))
+                model.learn_one(x, y, **self.weight(model))
 
 
 def answer(model: Any, x: Sample) -> Any:
