@@ -89,7 +89,7 @@ class LogDeviation:
     def variance(self) -> Vector:
         """σ² there; infinite or zero where a step went too far."""
         with np.errstate(over="ignore", under="ignore"):
-            return np.exp(2.0 * self.log_std)
+            return np.asarray(self.std**2)
 
     def loss(self, squared: Vector) -> float:
         """The terms of (5) that hold z: γˢ times (14)."""
