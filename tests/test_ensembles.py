@@ -170,6 +170,23 @@ def test_dictionaries_that_have_come_to_be_equal_are_not_shared_by_copies(duplic
     assert other.to_bytes() == mixture.to_bytes()
 
 
+def test_experts_that_do_not_fit_together_are_refused_before_the_core_writes() -> None:
+    """As those of a damaged checkpoint: it would write beyond its arrays."""
+    row = np.array([0.1, 0.2])
+    bank = Bank([KRLS(KERNEL, 1e-2, 0.1), KRLS(kernels.RBF(0.7), 1e-2, 0.1)])
+    bank.adopt((0, 1))
+    bank.learn_row(row, 1.0, 1.0)
+    for wrong in (row[:1], np.append(row, np.ones(40))):
+        for use in (bank.moments_of_row, lambda row: bank.learn_row(row, 1.0, 1.0)):
+            with pytest.raises(ValueError, match=r"rows have \d+ numbers where the experts have 2 features"):
+                use(wrong)
+    with pytest.raises(ValueError, match="3 targets are given where the experts have 1"):
+        bank.learn_row(row, np.ones(3), 1.0)
+    bank.experts[1].recursion.add_output(20)
+    with pytest.raises(ValueError, match="do not have the same features and targets"):
+        bank.moments_of_row(row)
+
+
 @pytest.mark.parametrize("leaders", [[0], [1, 1, 2, 3, 0], [0, 0, 0, 0, 0], [0, 0, 1, 3, 0], [0, "0", 2, 3, 4]])
 def test_leaders_that_nobody_can_follow_are_refused(leaders: Any) -> None:
     with pytest.raises(ValueError, match=r"leader|cannot use the dictionary"):

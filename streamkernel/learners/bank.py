@@ -168,8 +168,15 @@ class Bank:
         self._place = np.argsort(order)
         self._is_ordered = order == sorted(order)
         self._ridges = np.array([model.ridge for model in models])
-        self._outputs = models[0].errors.size
+        self._width, self._outputs = len(models[0].x), len(models[0].errors)
+        if any((len(model.x), len(model.errors)) != (self._width, self._outputs) for model in models):
+            raise ValueError("the experts do not have the same features and targets")  # as of a damaged checkpoint
         self._arranged = models
+
+    def _check_width(self, rows: Matrix) -> None:
+        """The core would write beyond its arrays."""
+        if rows.shape[1] != self._width:
+            raise ValueError(f"rows have {rows.shape[1]} numbers where the experts have {self._width} features")
 
     def moments_of_row(self, row: Vector) -> tuple[Vector, Vector]:
         """The mean and the variance that each expert predicts. Requires: `names` gives those of the row."""
@@ -190,6 +197,7 @@ class Bank:
         """By sample and expert: the means of all targets, and what the core reports of each."""
         with self._reading:
             self._arrange()
+            self._check_width(rows)
             count = len(rows) * len(self.experts)
             means, reports = np.empty((count, self._outputs)), np.empty((count, following.REPORTS))
             good = following.predict_bank(self._tables, self._bounds, rows, means, reports)
@@ -248,8 +256,11 @@ class Bank:
     def _learn_given(
         self, rows: Matrix, given: Matrix, means: Matrix = NO_REPORTS, reports: Matrix = NO_REPORTS
     ) -> bool:
-        """Learn rows, beside each of which stand its relative noise and its target."""
+        """Learn rows, beside each of which stand its relative noise and its targets."""
         self._arrange()
+        self._check_width(rows)
+        if given.shape[1] != 1 + self._outputs:
+            raise ValueError(f"{given.shape[1] - 1} targets are given where the experts have {self._outputs}")
         statuses = np.array([following.DUE] * len(self._groups))
         start, shrunk = 0, False
         while True:
