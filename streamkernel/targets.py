@@ -13,6 +13,7 @@ from river.conf.interval import Interval
 
 from . import checks
 from .checkpoint import Checkpointed
+from .core.stream import LARGEST_SQUARE
 from .core.types import Matrix, Vector
 from .distributions import GaussianMixture
 from .kernels import Feature
@@ -60,10 +61,10 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
         checks.regressor("regressor", regressor)
         if center is not None:
             checks.number("center", center)
-            reading.moderate(center, "center")
+            reading.target(center, "center")
         if unit is not None:
             checks.number("unit", unit, low=0.0, open_low=True)
-            checks.number("unit", unit, low=1.0 / reading.LARGEST_MODERATE, high=reading.LARGEST_MODERATE)
+            checks.number("unit", unit, low=1.0 / reading.LARGEST_VALUE, high=reading.LARGEST_VALUE)
         self.regressor = regressor
         self.center = center
         self.unit = unit
@@ -105,7 +106,7 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
             Passed to the regressor, such as the weight `w`.
 
         """
-        before, target = self._moments, reading.moderate(y)
+        before, target = self._moments, reading.target(y)
         self._moments = _observed(before, target)
         center, unit = self.scale
         try:
@@ -166,7 +167,7 @@ class TargetScaler(base.Wrapper[Any], base.Regressor, Checkpointed):
         if not hasattr(self.regressor, "learn_rows"):
             return self._learn_each(names, rows, targets, *weights)
         if len(targets):
-            reading.moderate(float(targets[np.abs(targets).argmax()]))
+            reading.target(float(targets[np.abs(targets).argmax()]))
         before, scales = self._moments, [self.scale]
         for target in targets.tolist():
             self._moments = _observed(self._moments, target)
@@ -217,7 +218,7 @@ def _brought_back(prediction: Any, center: float, unit: float) -> Any:
         return Interval(center + unit * prediction.lower, center + unit * prediction.upper)
     if isinstance(prediction, proba.Gaussian):
         deviation = unit * prediction.sigma
-        if not deviation <= reading.LARGEST_TARGET:
+        if not deviation * deviation <= LARGEST_SQUARE:
             raise ValueError(f"the deviation {deviation:g} of the prediction has no square: rescale target or features")
         return gaussian(center + unit * prediction.mu, deviation**2)
     if isinstance(prediction, GaussianMixture):

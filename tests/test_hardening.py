@@ -143,7 +143,7 @@ def test_a_batch_is_refused_where_its_samples_are() -> None:
 
 @pytest.mark.parametrize("kernel", [RBF(1.0), Linear(), Polynomial(2)], ids=repr)
 @pytest.mark.parametrize("ridge", [0.0, 1e-9, 0.1])
-def test_what_is_accepted_beyond_1e100_has_a_finite_deviation(kernel: kernels.Kernel, ridge: float) -> None:
+def test_what_is_accepted_at_any_magnitude_has_a_finite_deviation(kernel: kernels.Kernel, ridge: float) -> None:
     rng = np.random.default_rng(0)
     for _ in range(40):
         model = KRLS(kernel, ridge=ridge)
@@ -158,6 +158,15 @@ def test_what_is_accepted_beyond_1e100_has_a_finite_deviation(kernel: kernels.Ke
                 continue
             found = model.predict_one({"a": 0.3, "b": 0.1}, with_dist=True)
             assert math.isfinite(found.mu) and math.isfinite(found.sigma)
+
+
+@pytest.mark.parametrize("kind", [KRLS, HeteroscedasticKRLS, KRR])
+def test_a_target_where_the_kernel_is_small_has_a_finite_deviation_where_it_is_large(kind: Any) -> None:
+    model = kind(Linear(), ridge=0.01)
+    with pytest.raises(ValueError, match=r"target y is 1e\+149: it must be at most 1e\+100"):
+        model.learn_one({"a": 1e-3}, 1e149)
+    model.learn_one({"a": 1e-3}, 1e100)
+    assert math.isfinite(model.predict_one({"a": 1e20}, with_dist=True).sigma)
 
 
 def test_without_a_ridge_a_target_is_refused_whose_variances_overflow_where_weights_are_small() -> None:
@@ -186,6 +195,20 @@ def test_a_refused_target_leaves_a_mixture_as_it_was() -> None:
                 model.learn_one(x, y, w)
             assert model.to_bytes() == before
             assert sum(model.weights) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("ridge", "far"),
+    [(1e-100, ({"a": 0.1}, 1e100)), (1e-303, ({"a": 1e-3}, 1e-3))],
+    ids=["a prediction is far away", "a ridge is tiny"],
+)
+def test_an_ordinary_sample_that_one_expert_refuses_leaves_a_mixture_as_it_was(ridge: float, far: Any) -> None:
+    model = KernelMixture([KRLS(RBF(1.0), ridge=0.1), KRLS(Linear(), ridge=ridge)])
+    model.learn_one(*far)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="rescale the target"):
+        model.learn_one({"a": 9.9}, 1.0)
+    assert model.to_bytes() == before
 
 
 @pytest.mark.parametrize("meanwhile", ["refused", "predict_many"])

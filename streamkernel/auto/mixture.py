@@ -10,6 +10,7 @@ from .. import kernels
 from ..core.types import Matrix, Vector
 from ..ensembles.weighting import OUTLIER_SQUARE, SMALLEST_VARIANCE, Weighting
 from ..learners.bank import Bank
+from ..learners.reading import LARGEST_VALUE
 from ..learners.recursion import Recursion
 from .asked import Guess
 from .targets import Numbers
@@ -20,8 +21,6 @@ from .tuning import Tuning, scaling_of
 DISCOUNT, SHARE, SQUARE_RATE = 0.99, 0.001, 0.03
 # After this many removals from a full dictionary it becomes choosier.
 MOST_REMOVALS = 20
-# Of a target in the units of the tuning; beyond it squares come close to overflow.
-LARGEST_TARGET = 1e140
 # In the same units: beyond it, an expert may refuse what others have learned.
 LARGEST_USUAL = 1e5
 LINE = "straight line"
@@ -109,7 +108,7 @@ class Mixture:
     def scaled(self, y: float) -> float:
         """A target in the tuning's units, or an error where it cannot be learned in them."""
         target = (y - self.tuning.targets.center) / self.tuning.targets.unit
-        if not abs(target) <= LARGEST_TARGET:
+        if not abs(target) <= LARGEST_VALUE:
             raise ValueError(f"target y is {y!r}, too far from those before for its square; rescale the target")
         return target
 

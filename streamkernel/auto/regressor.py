@@ -140,7 +140,7 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
             The sample's weight.
 
         """
-        target = reading.moderate(y)
+        target = reading.target(y)
         reading.noise(w)
         row = self._encoder.read(x)
         guess = self._asked.peek(row) or self._guess(row)
@@ -162,7 +162,7 @@ class AutoKernelRegressor(AutoKernelModel, base.Regressor):
             raise ValueError(f"target y is {y!r}: its squared error overflows; rescale the target") from error
 
     def _read_targets(self, y: Any, count: int) -> list[float]:
-        return [reading.moderate(target) for target in reading.column("y", y, count).tolist()]
+        return [reading.target(target) for target in reading.column("y", y, count).tolist()]
 
     def predict_many(self, X: Any) -> Any:
         """Predict the targets of many samples: a series for a data frame, an array for an array."""

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .. import checks, kernels
 from ..core.types import Matrix, Vector
-from ..learners.reading import LARGEST_MODERATE
+from ..learners.reading import LARGEST_VALUE
 
 # Beyond these the noise of a sample, ridge / weight, is zero or infinite beside that of others; as in the streams.
 WEIGHT_RANGE = (1e-100, 1e100)
@@ -54,7 +54,7 @@ def weights(sample_weight: ArrayLike | None, samples: Matrix) -> Vector:
 
 def check_moderate(name: str, values: Any) -> None:
     """Raise an error where squares of these finite numbers come close to overflow."""
-    if np.abs(values).max(initial=0.0) > LARGEST_MODERATE:
+    if np.abs(values).max(initial=0.0) > LARGEST_VALUE:
         place = np.unravel_index(int(np.abs(values).argmax()), values.shape)
         at = ", ".join(map(str, place))
-        raise ValueError(f"{name}[{at}] is {values[place]:g}: it must be at most {LARGEST_MODERATE:g} either way")
+        raise ValueError(f"{name}[{at}] is {values[place]:g}: it must be at most {LARGEST_VALUE:g} either way")

@@ -35,10 +35,10 @@ from .whitened import (
 LEARNED, JOINED, FULL, NO_ROOM, CROWDED = 0, 1, 2, 3, 4
 BAD_INPUT, BAD_SIMILARITY, BAD_TARGET, LOST_RIDGE, LOST_WEIGHT = -1, -2, -3, -4, -5
 
-# Of a target or an error; beyond it sums of squares come close to overflow.
+# Of an error; beyond it sums of squares come close to overflow.
 LARGEST_SQUARE = 1e300
-# Of a target without a ridge: variances are then as large as the noise of the samples of smallest weight.
-LARGEST_SQUARE_WITHOUT_RIDGE = 1e200
+# Of a target: variances in its units are needed elsewhere as well, where kernel or noise may be many times as large.
+LARGEST_TARGET_SQUARE = 1e200
 # Of a function's variance in the units of a target.
 LARGEST_VARIANCE = 1e304
 # Blocks start after this many samples in a row that did not join: earlier they would mostly be cut short.
@@ -139,18 +139,17 @@ def is_learnable(model: Model, squares: float, residual: float, noise: float) ->
 
     Requires: `predict_errors` has run.
     """
-    check, reach, largest = 0.0, 1.0, LARGEST_SQUARE
+    check, reach = 0.0, 1.0
     for output in range(len(model.errors)):
         check += model.errors[output] * model.errors[output]
     if model.ridge > 0.0:
         reach += (1.0 + model.column[model.size]) / model.ridge
-    else:
-        largest = LARGEST_SQUARE_WITHOUT_RIDGE
-        if residual > model.threshold:
-            reach += 1.0 / residual
+    elif residual > model.threshold:
+        reach += 1.0 / residual
     reach /= min(noise, 1.0)
     # NaN is below nothing.
-    return squares <= largest and check <= LARGEST_SQUARE and (1.0 + squares + check) * reach <= LARGEST_VARIANCE
+    is_finite = squares <= LARGEST_TARGET_SQUARE and check <= LARGEST_SQUARE
+    return is_finite and (1.0 + squares + check) * reach <= LARGEST_VARIANCE
 
 
 @inline

@@ -14,7 +14,7 @@ from ..checkpoint import Checkpointed
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from ..learners import reading
-from ..learners.bank import is_usual
+from ..learners.bank import is_robust, is_usual
 from ..learners.lssvm import LSSVMClassifier, best_labels, new_classes
 from .experts import default_classifiers
 from .weighting import SMALLEST_PROBABILITY, Weighting, check_first_weights, check_models, check_weighting
@@ -125,7 +125,8 @@ class KernelMixtureClassifier(base.Classifier, Checkpointed):
         experts = self._experts or default_classifiers(len(x))
         guesses = [expert.predict_proba_one(x) for expert in experts]  # an error for a bad sample, before any learns
         similarity = max(expert.recursion.similarity_of(x) for expert in experts)
-        before = None if is_usual(x, 0.0, w, similarity) else copy.deepcopy(experts)
+        will_learn = is_usual(x, 0.0, w, similarity) and all(is_robust(expert.recursion) for expert in experts)
+        before = None if will_learn else copy.deepcopy(experts)
         try:
             for expert in experts:
                 expert.learn_one(x, y, w)

@@ -11,10 +11,11 @@ import numpy as np
 from river import base, utils
 
 from ..checkpoint import Checkpointed
+from ..core.stream import LARGEST_SQUARE
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 from ..learners import reading
-from ..learners.bank import Bank
+from ..learners.bank import Bank, Moments
 from ..learners.base import StreamingRegressor
 from ..learners.krls import KRLS
 from .experts import default_experts
@@ -117,7 +118,7 @@ class KernelMixture(base.Regressor, Checkpointed):
         self._weighting = Weighting(
             self.weighting, len(experts), self.discount, self.share, self.power, self.initial_weights
         )
-        self._seen: tuple[dict[Feature, Any], tuple[Vector, Vector, float]] | None = None
+        self._seen: tuple[dict[Feature, Any], Moments] | None = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -126,13 +127,13 @@ class KernelMixture(base.Regressor, Checkpointed):
             models = [KRLS(ridge=0.1, max_size=20), KRLS(ridge=0.1, forgetting=0.99, max_size=20), KRLS(threshold=0.1)]
             yield {"models": models, "weighting": weighting, "respawn": 50}
 
-    def _moments(self, x: Mapping[Feature, Any]) -> tuple[Vector, Vector, float]:
+    def _moments(self, x: Mapping[Feature, Any]) -> Moments:
         """What `Bank.moments` says of a sample; that of the last one is remembered, as it is learned next."""
         assert self._bank is not None
         seen = self._seen  # threads that predict exchange it
         if seen is None or seen[0] != x:
             means, variances, similarity = self._bank.moments(x)
-            seen = self._seen = dict(x), (means, np.maximum(variances, SMALLEST_VARIANCE), similarity)
+            seen = self._seen = dict(x), Moments(means, np.maximum(variances, SMALLEST_VARIANCE), similarity)
         return seen[1]
 
     def predict_one(
@@ -195,15 +196,15 @@ class KernelMixture(base.Regressor, Checkpointed):
         if fresh:
             self._start(default_experts(len(x)))
         try:
-            means, variances, similarity = self._moments(x)
+            moments = self._moments(x)
             limits = min(self._low, target), max(self._high, target)
-            logs, losses = self._record(target, means, variances, *limits)
-            if not float(losses.sum()) <= reading.LARGEST_TARGET**2 / max(w, 1.0):
+            logs, losses = self._record(target, moments.means, moments.variances, *limits)
+            if not float(losses.sum()) <= LARGEST_SQUARE / max(w, 1.0):
                 raise ValueError(
                     f"target y is {y!r} with weight {w!r}: its squared error overflows; rescale the target"
                 )
             assert self._bank is not None
-            self._bank.learn(x, target, w, similarity)
+            self._bank.learn(x, target, w, moments)
         except Exception:
             self._bank = None if fresh else self._bank
             raise
@@ -367,7 +368,7 @@ def _check_range(target_range: Any) -> None:
     try:
         low, high = (reading.target(value, "target_range") for value in target_range)
     except (TypeError, ValueError):
-        largest = f"{reading.LARGEST_TARGET:g}"
+        largest = f"{reading.LARGEST_VALUE:g}"
         raise ValueError(f"target_range must be two numbers up to {largest} either way, got {target_range!r}") from None
     if not low < high:
         raise ValueError(f"target_range must be (low, high) with low < high, got {target_range!r}")

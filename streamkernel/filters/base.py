@@ -109,7 +109,7 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
             total = sum(values, y)
             if isinstance(total, reading.NO_NUMBERS):
                 raise TypeError
-            if not (math.isfinite(total) and abs(y) <= reading.LARGEST_TARGET):
+            if not (math.isfinite(total) and abs(y) <= reading.LARGEST_VALUE):
                 raise OverflowError
             self._pack(self._inputs, 0, y, *values)
         except UNUSUAL:

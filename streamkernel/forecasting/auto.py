@@ -151,7 +151,7 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
 
     def _checked(self, y: Any) -> float:
         """A value with which the series can go on, or an error."""
-        value = reading.moderate(y)
+        value = reading.target(y)
         if self._trials is None:
             return value
         transform = self._trials.structure.transform

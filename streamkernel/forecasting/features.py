@@ -94,8 +94,8 @@ class FeatureColumns:
                 found[self._word(name, value)] = 1.0
             else:
                 found[name] = number = reading.number(f"feature {name!r}", value)
-                if abs(number) > reading.LARGEST_MODERATE:
-                    largest = f"{reading.LARGEST_MODERATE:g}"
+                if abs(number) > reading.LARGEST_VALUE:
+                    largest = f"{reading.LARGEST_VALUE:g}"
                     raise ValueError(
                         f"feature {name!r} is {value!r}: it must be at most {largest} either way; rescale it"
                     )

@@ -185,7 +185,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features of the same time.
 
         """
-        value = reading.moderate(y, "y")
+        value = reading.target(y, "y")
         exogenous = self._checked(x)
         size, lags = abs(value), [0.0, *map(abs, self._history)]
         if size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + statistics.median_low(lags))):
@@ -283,7 +283,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             Exogenous features, one for each value.
 
         """
-        values = [reading.moderate(y, "y") for y in ys]
+        values = [reading.target(y, "y") for y in ys]
         features = [self._checked(x) for x in ([None] * len(values) if xs is None else xs)]
         if len(features) != len(values):
             raise ValueError(f"xs must have one entry for each of the {len(values)} values, got {len(features)}")

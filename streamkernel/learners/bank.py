@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import copy
-import math
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from ..core import following, stream
+from ..core.exact import SMALLEST_PIVOT
 from ..core.model import Model
 from ..core.types import Matrix, Vector
 from ..core.whitened import SMALL_NOISE
@@ -21,11 +21,29 @@ from .forms import Dictionary
 from .recursion import Recursion
 
 LARGEST_USUAL, LARGEST_USUAL_WEIGHT = 1e50, 100.0
+# Of a ridge, or of a threshold without one: below it, variances in the units of usual targets may overflow.
+SMALLEST_USUAL = 1e-100
 NO_REPORTS = np.empty((0, following.REPORTS))
 
 
+class Moments(NamedTuple):
+    """What experts predict of a sample, and the largest k(x, x) among their kernels, inf with new features."""
+
+    means: Vector
+    variances: Vector
+    similarity: float
+
+
+def is_robust(model: Recursion) -> bool:
+    """Whether a model learns whatever is usual: by its ridge, nothing usual overflows or is lost in rounding errors."""
+    ridge = model.model.ridge
+    if not model.form.has_covariance:
+        return ridge > SMALLEST_PIVOT / SMALL_NOISE
+    return (ridge if ridge > 0.0 else model.model.threshold) >= SMALLEST_USUAL
+
+
 def is_usual(x: Mapping[Feature, Any], y: float, w: float, similarity: float) -> bool:
-    """Whether models that predicted a sample, with this k(x, x), will learn it too, whatever they have learned."""
+    """Whether robust models will learn a sample with this k(x, x), where neither target nor prediction exceeds y."""
     largest = max(map(abs, x.values()), default=0.0)
     if not (max(largest, abs(y)) <= LARGEST_USUAL and w <= LARGEST_USUAL_WEIGHT):
         return False
@@ -92,13 +110,14 @@ class Bank:
         for leader, followers in self._groups:
             self._share(leader, followers)
         self._arranged: list[Model] = []
+        self._is_robust = all(map(is_robust, self._models()))
 
     def _share(self, leader: int, followers: list[int]) -> None:
         for i in followers:
             self.experts[i].recursion.share(self.experts[leader].recursion.model)
 
-    def moments(self, x: Mapping[Feature, Any]) -> tuple[Vector, Vector, float]:
-        """The mean and the variance that each expert predicts, and the largest k(x, x), inf with new features."""
+    def moments(self, x: Mapping[Feature, Any]) -> Moments:
+        """The mean and the variance that each expert predicts."""
         results, similarity = np.empty((2, len(self.experts))), 0.0
         for leader, followers in self._groups:
             expert = self.experts[leader]
@@ -113,14 +132,14 @@ class Bank:
                         results[:, i] = own.moments(*leading.predict_followed(own.recursion, expert.recursion))
                     else:
                         results[:, i] = own.predict_moments(x)
-        return results[0], results[1], similarity
+        return Moments(results[0], results[1], similarity)
 
-    def learn(self, x: Mapping[Feature, Any], y: float, w: float, similarity: float = math.inf) -> None:
+    def learn(self, x: Mapping[Feature, Any], y: float, w: float, moments: Moments | None = None) -> None:
         """Let every expert learn a sample, or none of them.
 
-        Requires: `moments` has accepted it, with this similarity; the target and the weight are good.
+        Requires: `moments` has accepted it and said this; the target and the weight are good.
         """
-        before = None if is_usual(x, y, w, similarity) else copy.deepcopy(self)
+        before = None if self._will_learn(x, y, w, moments) else copy.deepcopy(self)
         try:
             for leader, followers in self._groups:
                 self._learn_group(leader, followers, x, y, w)
@@ -129,6 +148,13 @@ class Bank:
                 self.experts[:] = before.experts
                 self._group(before.leaders)
             raise
+
+    def _will_learn(self, x: Mapping[Feature, Any], y: float, w: float, moments: Moments | None) -> bool:
+        """Whether all experts will learn a sample for sure, whatever they have learned."""
+        if moments is None or not self._is_robust:
+            return False
+        largest = max(abs(y), float(np.abs(moments.means).max()))
+        return is_usual(x, largest, w, moments.similarity)
 
     def _learn_group(self, leader: int, followers: list[int], x: Mapping[Feature, Any], y: float, w: float) -> None:
         if followers:

@@ -18,13 +18,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from river import utils
 
-from ..core.stream import LARGEST_SQUARE
+from ..core.stream import LARGEST_TARGET_SQUARE
 from ..core.types import Matrix, Vector
 from ..kernels import Feature
 
-LARGEST_TARGET = math.sqrt(LARGEST_SQUARE)
-# Of targets in whose unit others are measured or forecast: squares of what is large in it stay finite.
-LARGEST_MODERATE = 1e100
+# Of a target, and of a feature whose squares are needed in any unit.
+LARGEST_VALUE = math.sqrt(LARGEST_TARGET_SQUARE)
 # Of 1/w: what is computed from the noise stays finite.
 SMALLEST_NOISE, LARGEST_NOISE = 1e-100, 1e100
 # Numbers to numpy's types, but not to a model: complex ones, and lengths of time in whatever unit they are.
@@ -93,16 +92,8 @@ def number(what: str, value: Any) -> float:
 def target(value: Any, what: str = "target y") -> float:
     """A target that can be learned, or an error."""
     result = number(what, value)
-    if abs(result) > LARGEST_TARGET:
-        raise ValueError(f"{what} is {value!r}: its square overflows; rescale the target")
-    return result
-
-
-def moderate(value: Any, what: str = "target y") -> float:
-    """A target in whose unit others may be measured, or an error."""
-    result = target(value, what)
-    if abs(result) > LARGEST_MODERATE:
-        raise ValueError(f"{what} is {value!r}: it must be at most {LARGEST_MODERATE:g} either way; rescale the target")
+    if abs(result) > LARGEST_VALUE:
+        raise ValueError(f"{what} is {value!r}: it must be at most {LARGEST_VALUE:g} either way; rescale the target")
     return result
 
 
@@ -143,7 +134,7 @@ def labels(values: Any, length: int) -> list[Any]:
 
 def check_targets(values: Matrix) -> None:
     """Raise an error where one of these finite targets cannot be learned."""
-    if np.abs(values).max(initial=0.0) > LARGEST_TARGET:
+    if np.abs(values).max(initial=0.0) > LARGEST_VALUE:
         target(float(values.flat[np.abs(values).argmax()]))
 
 
