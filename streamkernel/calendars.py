@@ -97,8 +97,12 @@ def expanded(x: Mapping[Hashable, Any]) -> Mapping[Hashable, Any]:
         del found[name]
         at = moment(date)
         start = EPOCH if at.tzinfo is None else EPOCH.replace(tzinfo=datetime.UTC)
-        found[f"{name} {ELAPSED}"] = (at - start).total_seconds() / DAY
-        found |= {f"{name} {part}": number for part, number in calendar(date).items()}
+        parts = {ELAPSED: (at - start).total_seconds() / DAY} | calendar(date)
+        for part, number in parts.items():
+            column = f"{name} {part}"
+            if column in found:
+                raise ValueError(f"feature {name!r} is a date, whose column {column!r} another feature has: rename one")
+            found[column] = number
     return x if found is None else found
 
 

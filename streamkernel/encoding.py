@@ -71,9 +71,9 @@ class Encoder:
     def _arrange(self) -> None:
         """Prepare for samples that hold these columns."""
         index = {column: place for place, column in enumerate(self.columns)}
-        words = self.word_columns()
-        self._blank = [0.0 if column in words else math.nan for column in self.columns]
-        self._index, self._taken = index, {label: name for name, label in self._labels.items()}
+        self._index, self._taken = index, set(self._labels.values())
+        self._word_columns = self.word_columns()
+        self._blank = [0.0 if column in self._word_columns else math.nan for column in self.columns]
         self._places: dict[Hashable, int] = {n: index[label] for n, label in self._labels.items() if label in index}
         plain = {place: name for name, place in self._places.items()}
         is_plain = not self.words and len(plain) == len(self.columns) > 0
@@ -90,14 +90,18 @@ class Encoder:
         return sorted((pair for pair in self._labels.items() if isinstance(pair[0], STORED_NAMES)), key=str)
 
     def _label(self, name: Hashable) -> str:
-        """What a feature is called in the columns: 1 and "1" are two features."""
+        """What a feature is called in the columns: 1 and "1" are two features, "a=b" is not the word b of "a"."""
         known = self._labels.get(name)
         if known is not None:
             return known
         label = str(name)
-        while label in self._taken:
+        while label in self._taken or label in self._word_columns:
             label = f"{label} ({type(name).__name__})"
         return label
+
+    def _word_column(self, label: str, word: str) -> str:
+        column = f"{label}={word}"
+        return f"{column} (word)" if column in self._taken else column
 
     def learn(self, x: Mapping[Hashable, Any], row: Vector | None = None) -> Vector:
         """Encode a sample, and remember its features and words; `row` is what `read` made of it, if that is known."""
@@ -116,9 +120,11 @@ class Encoder:
                 known = self.words.setdefault(label, [])
                 if value not in known and len(known) < MOST_WORDS:
                     known.append(value)
-                column = f"{label}={value}" if value in known else ""
+                column = self._word_column(label, value) if value in known else ""
+                self._word_columns.update([column] if column else [])
             if name not in self._labels:
-                self._labels[name] = self._taken[label] = label
+                self._labels[name] = label
+                self._taken.add(label)
                 self._places[name] = self._index.get(label, -1)
             if column and column not in self._index:
                 columns.append(column)
@@ -163,7 +169,7 @@ class Encoder:
     def _read_value(self, row: list[float], name: Hashable, value: Any) -> None:
         """Write what is not just a number of a known feature."""
         if isinstance(value, str):
-            column, number = f"{self._label(name)}={value}", 1.0
+            column, number = self._word_column(self._label(name), value), 1.0
         elif is_gap(value):
             return
         else:
@@ -179,7 +185,7 @@ class Encoder:
 
     def word_columns(self) -> set[str]:
         """The columns that stand for words."""
-        return {f"{name}={word}" for name, words in self.words.items() for word in words}
+        return {self._word_column(label, word) for label, words in self.words.items() for word in words}
 
 
 def is_gap(value: Any) -> bool:
@@ -272,8 +278,10 @@ class Scaling:
                 self.columns.append(Column(name, name, center, unit, bent))
             if absent.any():
                 share = float(absent.mean())
-                column = Column(f"{name}=absent", name, share, math.sqrt(share * (1.0 - share)), is_gap=True)
-                self.columns.append(column)
+                label = f"{name}=absent"
+                while label in names:  # the word "absent", or a feature that is called so
+                    label = f"{label} (gap)"
+                self.columns.append(Column(label, name, share, math.sqrt(share * (1.0 - share)), is_gap=True))
 
     @property
     def names(self) -> list[str]:

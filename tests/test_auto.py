@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from river import checks, preprocessing
 
-from streamkernel import AutoKernelRegressor, KernelForecaster, datasets
+from streamkernel import AutoKernelClassifier, AutoKernelRegressor, KernelForecaster, datasets
 from streamkernel.auto.bounds import Bounds
 from streamkernel.encoding import Encoder, Scaling
 
@@ -370,6 +370,36 @@ def test_a_number_and_its_digits_are_two_features() -> None:
     other = AutoKernelRegressor.from_bytes(model.to_bytes())
     x = {"1": 0.3, 1: -0.5}
     assert other.predict_one(x) == model.predict_one(x) == pytest.approx(-1.1, abs=0.1)
+
+
+@pytest.mark.parametrize("names", [("color", "color=red"), ("color=red", "color")])
+def test_a_word_and_a_feature_that_is_called_like_its_column_are_two_columns(names: tuple[str, str]) -> None:
+    random = np.random.default_rng(1)
+    stream = []
+    for a, is_red in zip(random.normal(size=200).tolist(), random.integers(2, size=200).tolist(), strict=True):
+        sample = {"color": "red" if is_red else "blue", "color=red": a}
+        stream.append(({name: sample[name] for name in names}, a + 3.0 * is_red))
+    model = AutoKernelRegressor("low")
+    errors = run(model, stream)
+    assert np.abs(errors[-40:]).max() < 0.1
+    assert len(model.relevance) == 3
+    other = AutoKernelRegressor.from_bytes(model.to_bytes())
+    x = {"color=red": 0.5, "color": "red"}
+    assert other.predict_one(x) == model.predict_one(x) == pytest.approx(3.5, abs=0.1)
+
+
+def test_a_gap_and_the_word_absent_are_two_columns() -> None:
+    names = ["b", "b=absent"]
+    scaling = Scaling(names, np.array([[1.0, 0.0], [math.nan, 1.0], [math.nan, 0.0], [2.0, 0.0]]))
+    assert scaling.names == ["b", "b=absent (gap)", "b=absent"]
+
+
+@pytest.mark.parametrize("model", [AutoKernelRegressor("low"), AutoKernelClassifier("low")])
+def test_a_date_and_a_feature_that_is_called_like_its_column_are_refused_by_name(model: Any) -> None:
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="feature 't' is a date, whose column 't days' another feature has: rename"):
+        model.learn_one({"t": "2026-01-31", "t days": 3.0}, 1.0)
+    assert model.to_bytes() == before
 
 
 @pytest.mark.parametrize("x", [{}, {"a": None}, {"a": math.nan, "b": None}])

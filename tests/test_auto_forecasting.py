@@ -373,6 +373,18 @@ def test_names_with_spaces_and_dates_that_are_absent() -> None:
         model.forecast(2)
 
 
+@pytest.mark.parametrize(
+    "x", [{1: 1.0, "1": 2.0}, {"day": datetime.date(2024, 1, 1), "day weekend": 1.0}, {"a": "b", "a = b": 1.0}]
+)
+def test_two_features_of_one_column_are_refused_by_name(x: Any) -> None:
+    model = AutoKernelForecaster()
+    model.learn_one(1.0, {"b": 1.0})
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="as another has: rename one"):
+        model.learn_one(2.0, x)
+    assert model.to_bytes() == before
+
+
 # Chaos ----------------------------------------------------------------------------------------------------------------
 
 

@@ -84,22 +84,25 @@ class FeatureColumns:
     def _cells(self, x: Mapping[Feature, Any]) -> dict[str, float]:
         found: dict[str, float] = {}
         for feature, value in sorted(x.items(), key=lambda pair: str(pair[0])):
-            name = str(feature)
-            if (date := _date(value)) is not None:
-                found |= {f"{name} {part}": number for part, number in calendars.calendar(date).items()}
-            elif isinstance(value, DATED) or is_gap(value):  # a date that is none is pandas' or numpy's "not a time"
-                parts = [column for column in self.names if name in self._dates and column.startswith(f"{name} ")]
-                found |= dict.fromkeys(parts or [name], math.nan)
-            elif isinstance(value, str):
-                found[self._word(name, value)] = 1.0
-            else:
-                found[name] = number = reading.number(f"feature {name!r}", value)
-                if abs(number) > reading.LARGEST_VALUE:
-                    largest = f"{reading.LARGEST_VALUE:g}"
-                    raise ValueError(
-                        f"feature {name!r} is {value!r}: it must be at most {largest} either way; rescale it"
-                    )
+            for column, number in self._cells_of(str(feature), value).items():
+                if column in found:
+                    raise ValueError(f"feature {feature!r} has the column {column!r}, as another has: rename one")
+                found[column] = number
         return found
+
+    def _cells_of(self, name: str, value: Any) -> dict[str, float]:
+        if (date := _date(value)) is not None:
+            return {f"{name} {part}": number for part, number in calendars.calendar(date).items()}
+        if isinstance(value, DATED) or is_gap(value):  # a date that is none is pandas' or numpy's "not a time"
+            parts = [column for column in self.names if name in self._dates and column.startswith(f"{name} ")]
+            return dict.fromkeys(parts or [name], math.nan)
+        if isinstance(value, str):
+            return {self._word(name, value): 1.0}
+        number = reading.number(f"feature {name!r}", value)
+        if abs(number) > reading.LARGEST_VALUE:
+            largest = f"{reading.LARGEST_VALUE:g}"
+            raise ValueError(f"feature {name!r} is {value!r}: it must be at most {largest} either way; rescale it")
+        return {name: number}
 
     def _word(self, name: str, word: str) -> str:
         column = f"{name} = {word}"
