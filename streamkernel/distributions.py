@@ -166,7 +166,10 @@ class GaussianMixture(Distribution):
     def sigma(self) -> float:
         """The standard deviation."""
         center = self.mu
-        return math.sqrt(sum(w * (s * s + (m - center) ** 2) for w, m, s in self._parts))
+        variance = sum(w * (s * s + (m - center) * (m - center)) for w, m, s in self._parts)
+        if variance < math.inf:
+            return math.sqrt(variance)
+        return math.hypot(*(math.sqrt(w) * part for w, m, s in self._parts for part in (s, m - center)))
 
     @property
     def mode(self) -> float:

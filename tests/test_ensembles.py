@@ -432,6 +432,8 @@ def test_the_distribution_is_a_mixture() -> None:
 
 def test_draws_of_a_mixture_have_its_moments() -> None:
     mixture = GaussianMixture([0.25, 0.75], [-3.0, 1.0], [0.5, 0.8], seed=1)
+    huge = GaussianMixture([0.25, 0.75], [-3e200, 1e200], [0.5e200, 0.8e200])  # whose variance is no number
+    assert huge.sigma == pytest.approx(1e200 * mixture.sigma, rel=1e-12)
     draws = np.array([mixture.sample() for _ in range(4000)])
     assert draws.mean() == pytest.approx(mixture.mu, abs=0.1)
     assert draws.std() == pytest.approx(mixture.sigma, rel=0.05)

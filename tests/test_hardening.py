@@ -57,6 +57,36 @@ def test_the_exact_form_refuses_a_ridge_that_is_lost_among_rounding_errors(
     assert "ridge 0.1 is lost among the rounding errors" in found
 
 
+@pytest.mark.parametrize("model", [KRR(Periodic(1.9, 7.0), threshold=None), KRLS(Periodic(1.9, 7.0)), KAAR(Periodic())])
+def test_a_phase_that_is_rounding_error_is_refused(model: Any) -> None:
+    """One such sample, and the exact form predicted -1e250."""
+    taught(model)
+    before = model.to_bytes()
+    for place in (8e10, -1e20, 1e151):
+        for call in (lambda x: model.learn_one(x, 1.0), model.predict_one):
+            with pytest.raises(ValueError, match="rescale the features"):
+                call({0: place, 1: 0.5})  # type: ignore[no-untyped-call]
+    assert model.to_bytes() == before
+    model.learn_one({0: 1e9, 1: 0.5}, 1.0)
+
+
+def test_the_exact_form_refuses_similarities_that_are_not_positive_definite() -> None:
+    rng, refused = np.random.default_rng(0), 0
+    model = KRR(kernels.Custom(_not_positive), ridge=0.01, threshold=None)
+    for row in rng.normal(size=(60, 2)).tolist():
+        before = model.to_bytes()
+        try:
+            model.learn_one(dict(enumerate(row)), row[0])
+        except ValueError as error:
+            refused += "not positive definite" in str(error) and model.to_bytes() == before
+        assert abs(model.predict_one({0: 0.1, 1: 0.2})) < 30.0
+    assert 0 < refused == 60 - model.size
+
+
+def _not_positive(x: Any, z: Any) -> float:
+    return float(1.0 - ((x - z) ** 2).sum())
+
+
 def test_the_exact_form_is_exact_where_the_ridge_counts() -> None:
     """Against the two coefficients of a straight line, which have no large kernel matrix."""
     model, x = KRR(Linear() + 1.0, ridge=0.1, threshold=None), 1e3 * np.arange(40.0)

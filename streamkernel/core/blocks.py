@@ -238,7 +238,7 @@ def innovations(block: Vector, products: Vector, size: int, noise: Vector, count
 
 @jit
 def factor_in_place(matrix: Matrix, count: int) -> None:
-    """The Cholesky factor of `matrix[:count, :count]`, in its lower triangle."""
+    """The Cholesky factor of `matrix[:count, :count]`, in its lower triangle; NaN where it is not positive definite."""
     for b in range(count):
         row = matrix[b]
         for c in range(b):
@@ -250,7 +250,7 @@ def factor_in_place(matrix: Matrix, count: int) -> None:
         value = row[b]
         for k in range(b):
             value -= row[k] * row[k]
-        row[b] = math.sqrt(value)
+        row[b] = math.sqrt(value) if value > 0.0 else math.nan
 
 
 @jit

@@ -41,7 +41,9 @@ MIRRORED = 64  # added to the opcode of a leaf: it sees −x
 
 SQRT3, SQRT5 = math.sqrt(3.0), math.sqrt(5.0)
 LARGE_SHAPE = 100.0  # of a rational quadratic kernel
-LARGEST_ANGLE = 1e300  # of a periodic kernel, in periods: differences of two features, times π, stay finite
+# Of a feature of a periodic kernel, in periods: farther away its phase is rounding error, and matrices of similarities
+# are not positive definite. Of the feature itself: differences of two, times π, stay finite.
+MOST_PERIODS, LARGEST_ANGLE = 1e10, 1e300
 
 # A leaf has its setting, the sign with which it sees x, its parameters, the points and their number, x, and the stack,
 # in whose first row it leaves its column.
@@ -68,10 +70,10 @@ def _squared_distances(points: Matrix, count: int, x: Vector, sign: float, lengt
 def _squared_sines(
     points: Matrix, count: int, x: Vector, sign: float, length_scales: Vector, period: float, out: Vector
 ) -> None:
-    """Σ_r sin²(π (x_r − z_r) / period) / ℓ_r² for every point z; NaN where an angle may overflow."""
+    """Σ_r sin²(π (x_r − z_r) / period) / ℓ_r² for every point z; NaN where an angle is lost."""
     check = 0.0
     for r in range(points.shape[0]):
-        if abs(x[r]) > LARGEST_ANGLE * min(period, 1.0):
+        if abs(x[r]) > min(MOST_PERIODS * period, LARGEST_ANGLE):
             check = math.nan
     for j in range(count):
         out[j] = check

@@ -31,12 +31,14 @@ from .stream import (
     predict_errors,
     present,
 )
-from .triangular import append_row, row_start
+from .triangular import append_row, dot, row_start
 from .types import Table
 from .whitened import EPSILON, observe_noise, project
 
 # In units of the rounding error of k(x, x): a pivot below is mostly rounding error, which magnifies what follows.
 SMALLEST_PIVOT = 64.0 * EPSILON
+# Of the ridge, that errors of the similarities must leave: a kernel whose matrix is not positive definite takes more.
+LEAST_SHARE = 0.5
 
 
 @inline
@@ -53,7 +55,8 @@ def step(model: Model) -> int:
     if not is_learnable(model, squares, variance, noise):
         return BAD_TARGET
     square = variance + ridge * noise
-    if not square > SMALLEST_PIVOT * model.column[size]:
+    missing = dot(model.projection, model.projection, size) - model.column[size] if variance == 0.0 else 0.0
+    if not (square > SMALLEST_PIVOT * model.column[size] and missing <= (1.0 - LEAST_SHARE) * ridge * noise):
         return LOST_RIDGE
     length = math.sqrt(square)
     append_row(model.factor, model.reciprocals, size, model.projection, length)
@@ -117,14 +120,16 @@ def learn_blocks(table: Table, batch: Table, start: int) -> int:
                 own, value = cholesky[b], a[b]
                 for c in range(BLOCK):
                     own[c] -= value * a[c]
+        for b in range(BLOCK):
+            cholesky[b, b] += model.ridge * given.noise[start + b]
+        factor_in_place(cholesky, BLOCK)
         certain = True
         for b in range(BLOCK):
             added = model.ridge * given.noise[start + b]
             certain &= added > SMALLEST_PIVOT * cholesky[BLOCK, b]
-            cholesky[b, b] = max(cholesky[b, b], 0.0) + added
+            certain &= cholesky[b, b] * cholesky[b, b] > LEAST_SHARE * added  # NaN is not
         if not certain:
             break  # the single step looks at every pivot
-        factor_in_place(cholesky, BLOCK)
         for b in range(BLOCK):
             _append_from_block(model, given, start, b)
         start += BLOCK
@@ -177,7 +182,7 @@ def _append_from_block(model: Model, batch: Batch, start: int, b: int) -> None:
         squares += target * target
     noise = batch.noise[start + b]
     model.size = size + 1
-    model.relative_variance = own[b] * own[b] / model.ridge - noise
+    model.relative_variance = max(own[b] * own[b] / model.ridge - noise, 0.0)
     batch.relative_variances[start + b] = model.relative_variance
     batch.sizes[start + b] = size + 1
     observe_noise(model, noise + model.relative_variance)

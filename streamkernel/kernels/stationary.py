@@ -208,6 +208,8 @@ class RationalQuadratic(Stationary):
 class Periodic(Stationary):
     """exp(−2 Σ_r sin²(π (x_r − x'_r) / p) / ℓ_r²).
 
+    Features beyond 1e10 periods are refused: of their phase, rounding errors leave little.
+
     Parameters
     ----------
     length_scale

@@ -124,7 +124,8 @@ class Intake:
         if status == LOST_RIDGE:
             raise ValueError(
                 f"ridge {self.model.ridge!r} is lost among the rounding errors of the similarities that the kernel "
-                f"{self._kernel!r} gives at {dict(x)!r}: rescale the features, take a larger ridge, or set a threshold"
+                f"{self._kernel!r} gives at {dict(x)!r}, or these are not positive definite: rescale the features, "
+                "take a larger ridge, or set a threshold"
             )
         raise ValueError(
             f"the kernel {self._kernel!r} gives no finite similarity (or a negative self-similarity) "
