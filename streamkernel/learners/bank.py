@@ -153,8 +153,7 @@ class Bank:
         """Whether all experts will learn a sample for sure, whatever they have learned."""
         if moments is None or not self._is_robust:
             return False
-        largest = max(abs(y), float(np.abs(moments.means).max()))
-        return is_usual(x, largest, w, moments.similarity)
+        return is_usual(x, max(map(abs, (y, *moments.means.tolist()))), w, moments.similarity)
 
     def _learn_group(self, leader: int, followers: list[int], x: Mapping[Feature, Any], y: float, w: float) -> None:
         if followers:
