@@ -30,6 +30,7 @@ IQR_OF_GAUSSIAN = 1.349
 SMALLEST_SPREAD = 1e-12
 # In smaller units the squares of ordinary numbers come close to overflow.
 SMALLEST_UNIT = 1e-75
+HALF = 0.5
 
 
 PLAIN = (float, int, bool)
@@ -267,15 +268,17 @@ class Scaling:
             present = values[~absent]
             if not len(present):
                 continue
-            (center, unit), bent = moments(present), 0.0
-            if max(SMALLEST_SPREAD * abs(center), SMALLEST_UNIT) < unit < math.inf:
-                if np.abs(present - center).max() > LONG_TAIL * unit:
-                    quarters = np.percentile(present, [25.0, 50.0, 75.0])
+            whole = power_of_two(present)  # in which no difference overflows
+            scaled, smallest, bent = present / whole, SMALLEST_UNIT / whole, 0.0
+            center, unit = float(scaled.mean()), float(scaled.std())
+            if max(SMALLEST_SPREAD * abs(center), smallest) < unit:
+                if np.abs(scaled - center).max() > LONG_TAIL * unit:
+                    quarters = np.percentile(scaled, [25.0, 50.0, 75.0])
                     width = float(quarters[2] - quarters[0]) / IQR_OF_GAUSSIAN
-                    if width > max(SMALLEST_SPREAD * unit, SMALLEST_UNIT):
+                    if max(SMALLEST_SPREAD * unit, smallest) < width and whole * width < math.inf:
                         center, unit = float(quarters[1]), width
-                        bent = float(np.arcsinh((present - center) / unit).std())
-                self.columns.append(Column(name, name, center, unit, bent))
+                        bent = float(np.arcsinh((scaled - center) / unit).std())
+                self.columns.append(Column(name, name, whole * center, whole * unit, bent))
             if absent.any():
                 share = float(absent.mean())
                 label = f"{name}=absent"
@@ -292,8 +295,9 @@ class Scaling:
         """Take rows in which the features have these places; features that come later do not move them."""
         places = {name: place for place, name in enumerate(names)}
         self._sources = np.array([places[column.source] for column in self.columns], dtype=np.intp)
-        self._centers = np.array([column.center for column in self.columns])
-        self._units = np.array([column.unit for column in self.columns])
+        # Halves: differences of the largest floats are no numbers.
+        self._centers = np.array([HALF * column.center for column in self.columns])
+        self._units = np.array([HALF * column.unit for column in self.columns])
         self._gaps = np.flatnonzero([column.is_gap for column in self.columns])
         self._bent = np.flatnonzero([column.bent for column in self.columns])
         self._bends = np.array([self.columns[j].bent for j in self._bent])
@@ -301,12 +305,12 @@ class Scaling:
 
     def transform(self, row: Vector) -> Vector:
         """Scale one sample, a row with the places that were bound."""
-        values = row[self._sources]
+        values = HALF * row[self._sources]
         absent = np.isnan(values)
         if absent.any():
             values[absent] = self._centers[absent]
         if len(self._gaps):
-            values[self._gaps] = absent[self._gaps]
+            values[self._gaps] = HALF * absent[self._gaps]
         values -= self._centers
         values /= self._units
         if len(self._bent):
@@ -319,6 +323,7 @@ class Scaling:
         places = {name: place for place, name in enumerate(names)}
         for j, (_, source, center, unit, bent, is_gap) in enumerate(self.columns):
             raw = samples[:, places[source]]
-            values = (np.isnan(raw) if is_gap else np.where(np.isnan(raw), center, raw)) - center
-            scaled[:, j] = np.arcsinh(values / unit) / bent if bent else values / unit
+            values = HALF * (np.isnan(raw) if is_gap else np.where(np.isnan(raw), center, raw)) - HALF * center
+            values /= HALF * unit
+            scaled[:, j] = np.arcsinh(values) / bent if bent else values
         return scaled

@@ -178,6 +178,35 @@ def test_units_are_not_so_small_that_ordinary_numbers_overflow_in_them() -> None
     assert np.abs(scaling.transform(np.array([0.5, 0.5]))) < 10.0
 
 
+@pytest.mark.parametrize("others", [2, 60])
+def test_the_largest_floats_have_finite_distances(others: int) -> None:
+    samples = np.array([1.7e308, 1.7e308, 1.7e308, -1.7e308, *range(others)])[:, None]
+    scaling = Scaling(["a"], samples).bind(["a"])
+    rows = scaling.transform_many(["a"], samples)
+    assert np.isfinite(rows).all()
+    np.testing.assert_array_equal([scaling.transform(sample) for sample in samples], rows)
+
+
+def test_scaled_samples_are_those_of_the_formula_to_the_last_bit() -> None:
+    samples = np.random.default_rng(0).standard_t(3, size=(200, 4)) * [1e-3, 1.0, 1e5, 1e80] + [0.0, 1e3, 1.0, 0.0]
+    names = ["a", "b", "c", "d"]
+    scaling = Scaling(names, samples).bind(names)
+    for column, raw, scaled in zip(scaling.columns, samples.T, scaling.transform_many(names, samples).T, strict=True):
+        values = (raw - column.center) / column.unit
+        np.testing.assert_array_equal(scaled, np.arcsinh(values) / column.bent if column.bent else values)
+    assert any(column.bent for column in scaling.columns)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_features_as_large_as_floats_are_learned(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for model in (AutoKernelRegressor("low"), AutoKernelClassifier("low")):
+        for t in range(40):
+            x = {"a": 1.7e308 * float(rng.integers(-1, 2)), "b": float(rng.normal())}
+            model.learn_one(x, float(t % 2))
+            model.predict_one(x)
+
+
 @pytest.mark.filterwarnings("ignore:overflow")
 def test_a_sample_that_was_set_aside_and_cannot_be_predicted_any_more_is_not_usual() -> None:
     model = AutoKernelRegressor("low")
