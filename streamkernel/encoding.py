@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -21,7 +22,7 @@ from .learners.intake import UNUSUAL
 
 # A feature may have this many different words; further ones are all the same "other".
 MOST_WORDS = 30
-# Features beyond this many columns are left out.
+# Features beyond this many columns are left out, with a warning.
 MOST_COLUMNS = 5000
 # A column whose values reach this many standard deviations has a long tail and is bent by asinh.
 LONG_TAIL = 5.0
@@ -64,9 +65,10 @@ class Encoder:
 
     def __init__(self) -> None:
         self.columns: list[str] = []
-        self.words: dict[str, list[str]] = {}
         self.gaps = 0
+        self._words: dict[str, dict[str, str]] = {}  # of a feature, and the columns that stand for them
         self._labels: dict[Hashable, str] = {}
+        self._is_full = False
         self._arrange()
 
     def _arrange(self) -> None:
@@ -77,13 +79,24 @@ class Encoder:
         self._blank = [0.0 if column in self._word_columns else math.nan for column in self.columns]
         self._places: dict[Hashable, int] = {n: index[label] for n, label in self._labels.items() if label in index}
         plain = {place: name for name, place in self._places.items()}
-        is_plain = not self.words and len(plain) == len(self.columns) > 0
+        is_plain = not self._words and len(plain) == len(self.columns) > 0
         self._values = reading.reader([plain[place] for place in range(len(plain))]) if is_plain else None
 
-    def restore(self, columns: Sequence[str], words: dict[str, list[str]], labels: Sequence[Any]) -> None:
+    def restore(self, columns: Sequence[str], words: dict[str, list[Any]], labels: Sequence[Any]) -> None:
         """Know these columns and words, and how the features are called in them as far as that is known."""
-        self.columns, self.words, self._labels = list(columns), words, dict(labels)
+        self.columns, self._labels, self._words = list(columns), dict(labels), {}
+        for label, known in words.items():
+            pairs = [(word, f"{label}={word}") if isinstance(word, str) else word for word in known]
+            self._words[label] = dict(pairs)
         self._arrange()
+
+    @property
+    def words(self) -> dict[str, list[Any]]:
+        """The words of each feature, for a checkpoint; with its column where that is called otherwise than usual."""
+        return {
+            label: [word if column == f"{label}={word}" else (word, column) for word, column in known.items()]
+            for label, known in self._words.items()
+        }
 
     @property
     def labels(self) -> list[tuple[Hashable, str]]:
@@ -100,9 +113,12 @@ class Encoder:
             label = f"{label} ({type(name).__name__})"
         return label
 
-    def _word_column(self, label: str, word: str) -> str:
+    def _new_column(self, label: str, word: str) -> str:
+        """What the column of a word is called; no feature and no other word has it."""
         column = f"{label}={word}"
-        return f"{column} (word)" if column in self._taken else column
+        while column in self._taken or column in self._word_columns:
+            column = f"{column} (word)"
+        return column
 
     def learn(self, x: Mapping[Hashable, Any], row: Vector | None = None) -> Vector:
         """Encode a sample, and remember its features and words; `row` is what `read` made of it, if that is known."""
@@ -118,18 +134,24 @@ class Encoder:
             label = self._label(name)
             column = label
             if isinstance(value, str):
-                known = self.words.setdefault(label, [])
+                known = self._words.setdefault(label, {})
                 if value not in known and len(known) < MOST_WORDS:
-                    known.append(value)
-                column = self._word_column(label, value) if value in known else ""
-                self._word_columns.update([column] if column else [])
+                    known[value] = self._new_column(label, value)
+                    self._word_columns.add(known[value])
+                column = known.get(value, "")
             if name not in self._labels:
                 self._labels[name] = label
                 self._taken.add(label)
                 self._places[name] = self._index.get(label, -1)
             if column and column not in self._index:
                 columns.append(column)
-        columns = columns[: MOST_COLUMNS - len(self.columns)]
+        room = MOST_COLUMNS - len(self.columns)
+        if len(columns) > room and not self._is_full:
+            self._is_full = True
+            warnings.warn(
+                f"column {columns[room]!r} and all new ones are left out: {MOST_COLUMNS} is most", stacklevel=4
+            )
+        columns = columns[:room]
         self.columns += columns
         if columns or len(self._labels) > known_features:
             self._arrange()
@@ -170,7 +192,7 @@ class Encoder:
     def _read_value(self, row: list[float], name: Hashable, value: Any) -> None:
         """Write what is not just a number of a known feature."""
         if isinstance(value, str):
-            column, number = self._word_column(self._label(name), value), 1.0
+            column, number = self._words.get(self._label(name), {}).get(value, ""), 1.0
         elif is_gap(value):
             return
         else:
@@ -186,7 +208,7 @@ class Encoder:
 
     def word_columns(self) -> set[str]:
         """The columns that stand for words."""
-        return {self._word_column(label, word) for label, words in self.words.items() for word in words}
+        return {column for known in self._words.values() for column in known.values()}
 
 
 def is_gap(value: Any) -> bool:

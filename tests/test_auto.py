@@ -417,6 +417,34 @@ def test_a_word_and_a_feature_that_is_called_like_its_column_are_two_columns(nam
     assert other.predict_one(x) == model.predict_one(x) == pytest.approx(3.5, abs=0.1)
 
 
+def test_every_word_of_every_feature_has_a_column_of_its_own() -> None:
+    encoder = Encoder()
+    samples: list[dict[Any, Any]] = [
+        {"a": "b=c", "a=b": "d", "color=red": 0.5},
+        {"a": "b=d", "a=b": "c", "color": "red"},
+        {"color": "red (word)", "color=red (word)": 0.25},
+    ]
+    for sample in samples:
+        encoder.learn(sample)
+    rows = [encoder.read({name: value}) for sample in samples for name, value in sample.items()]
+    assert len(encoder.columns) == len(set(encoder.columns)) == len(rows) == 8
+    assert sorted(int(np.nanargmax(row)) for row in rows) == list(range(8))
+    other = Encoder()
+    other.restore(encoder.columns, encoder.words, encoder.labels)
+    for sample in samples:
+        np.testing.assert_array_equal(other.read(sample), encoder.read(sample))
+
+
+def test_columns_that_are_too_many_are_left_out_with_a_warning() -> None:
+    encoder = Encoder()
+    for begin in range(0, 5000, 500):
+        encoder.learn(dict.fromkeys(range(begin, begin + 500), 1.0))
+    with pytest.warns(UserWarning, match="column '5000' and all new ones are left out: 5000 is most"):
+        encoder.learn(dict.fromkeys(range(4990, 5010), 1.0))
+    encoder.learn(dict.fromkeys(range(5010, 5020), 1.0))  # told once: a second warning would be an error here
+    assert len(encoder.columns) == 5000
+
+
 def test_a_gap_and_the_word_absent_are_two_columns() -> None:
     names = ["b", "b=absent"]
     scaling = Scaling(names, np.array([[1.0, 0.0], [math.nan, 1.0], [math.nan, 0.0], [2.0, 0.0]]))
