@@ -15,7 +15,7 @@ from river import checks, linear_model
 from streamkernel import KRLS, KRR, datasets, run
 from streamkernel.checkpoint import loads
 from streamkernel.filters import KAPA, KLMS, KNLMS, NORMA, QKLMS, ExKRLS, FixedBudgetKRLS, decibels, learning_curve
-from streamkernel.kernels import RBF, AnovaSpline, Linear, Polynomial
+from streamkernel.kernels import RBF, AnovaSpline, Custom, Linear, Polynomial
 
 pytestmark = pytest.mark.core
 KERNEL = RBF(1.0)
@@ -226,6 +226,20 @@ def test_forgetting_to_the_prior_is_the_tracker(max_size: int | None) -> None:
         after.append([list(point.values()) for point in model.dictionary])
     assert model.size == (max_size or 60)
     np.testing.assert_allclose(predictions, tracker(model, X, y, after), atol=1e-8)
+
+
+def custom(x: Any, z: Any) -> float:
+    return float(np.exp(-0.5 * ((x - z) ** 2).sum()))
+
+
+@pytest.mark.parametrize("kernel", [Custom(custom), 0.5 * Custom(custom) + 0.5 * RBF(1.0)], ids=repr)
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_kernel_in_python_is_what_it_would_be_in_the_core(name: str, kernel: Any) -> None:
+    """Affine projection looks at similarities of other samples than the new one."""
+    model = FILTERS[name].clone({"kernel": RBF(1.0)})
+    X, y = stream(60)
+    expected = run(model, X, y).predictions
+    np.testing.assert_allclose(run(model.clone({"kernel": kernel}), X, y).predictions, expected, rtol=0.0, atol=1e-9)
 
 
 # River, copies and bad input ------------------------------------------------------------------------------------------

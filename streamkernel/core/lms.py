@@ -11,7 +11,7 @@ import math
 
 from .columns import column
 from .jit import jit, part
-from .types import Matrix, Program, Vector
+from .types import Matrices, Matrix, Program, Vector
 
 COEFFICIENTS, SIMILARITIES, STACK = range(3)
 SIZE, LIMIT, STEP, SETTING, ERROR, COUNT, RHO, N_SCALARS = range(8)
@@ -175,14 +175,17 @@ def learn_kapa(
     vectors: Matrix,
     scalars: Vector,
     inputs: Vector,
-    own: tuple[Matrix, Matrix, Matrix],
+    own: tuple[Matrix, Matrices, Matrix],
 ) -> int:
     """KAPA (Richard, Bermudez & Honeine 2009, eqs. 22 and 25): α += ηH'(εI + HH')⁻¹(d − Hα) over the last p samples.
 
     Of the filter's own arrays the first holds them, one a row like `inputs`, the newest first, COUNT of them; the
-    second is H, the third has p rows of p + 1 numbers.
+    second has a stack for each, whose first rows are H, the third has p rows of p + 1 numbers.
+
+    Requires: columns that are computed outside are in the stack of `vectors` and, of this sample and those before it,
+    in the p stacks.
     """
-    recent, rows, system = own
+    recent, stacks, system = own
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
     error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
@@ -200,24 +203,22 @@ def learn_kapa(
     for r in range(recent.shape[1]):
         recent[0, r] = inputs[r]
     for i in range(order):
-        column(program, parameters, points, size, recent[i, 1:], vectors[STACK:])
-        for j in range(size):
-            rows[i, j] = vectors[STACK, j]
+        column(program, parameters, points, size, recent[i, 1:], stacks[i])
     for i in range(order):
         for k in range(i + 1):
             total = scalars[RHO] if i == k else 0.0
             for j in range(size):
-                total += rows[i, j] * rows[k, j]
+                total += stacks[i, 0, j] * stacks[k, 0, j]
             system[i, k] = system[k, i] = total
         total = recent[i, 0]
         for j in range(size):
-            total -= rows[i, j] * coefficients[j]
+            total -= stacks[i, 0, j] * coefficients[j]
         system[i, order] = total
     _solve(system, order)
     for i in range(order):
         scale = scalars[STEP] * system[i, order]
         for j in range(size):
-            coefficients[j] += scale * rows[i, j]
+            coefficients[j] += scale * stacks[i, 0, j]
     return DONE
 
 

@@ -121,6 +121,7 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         try:
             if self._special:
                 self._complete()
+                self._complete_own()
             status = self._step(*self._all_arguments)
             if status:
                 self._settle(status)
@@ -218,6 +219,10 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         self._effective.check_domain(self._names, row[None])
         points = np.vstack([self._points[:, : self.size].T, row])
         kernels.fill_custom(self._compiled, self._vectors[lms.STACK :], points, row)
+
+    def _complete_own(self) -> None:
+        """The same for other samples that a step looks at. Requires: `_complete`."""
+        return
 
     def _room(self) -> None:
         """Room for the sample behind the dictionary."""
