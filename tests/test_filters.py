@@ -232,6 +232,10 @@ def custom(x: Any, z: Any) -> float:
     return float(np.exp(-0.5 * ((x - z) ** 2).sum()))
 
 
+def negative(x: Any, z: Any) -> float:
+    return -1.0
+
+
 @pytest.mark.parametrize("kernel", [Custom(custom), 0.5 * Custom(custom) + 0.5 * RBF(1.0)], ids=repr)
 @pytest.mark.parametrize("name", FILTERS)
 def test_a_kernel_in_python_is_what_it_would_be_in_the_core(name: str, kernel: Any) -> None:
@@ -394,6 +398,47 @@ def test_learning_curves_refuse_what_they_cannot_use() -> None:
             learning_curve(model, X, **arguments)  # type: ignore[arg-type]
     assert model.size == 0
     assert decibels(0.0) == -math.inf
+
+
+KINDS = (KLMS, QKLMS, NORMA, KNLMS, KAPA, ExKRLS, FixedBudgetKRLS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("taught", [False, True])
+def test_a_sample_without_a_finite_similarity_is_refused(kind: Any, taught: bool) -> None:
+    model = kind(Polynomial(2))
+    if taught:
+        model.learn_one({"a": 1.0}, 1.0)
+    before = model.to_bytes()
+    for x in ({"a": 1e90}, {"a": -1e200}, {"b": 1e90}):
+        with pytest.raises(ValueError, match=r"no finite similarity k\(x, x\) at .*1e\+?(90|200)"):
+            model.learn_one(x, 1.0)
+    with pytest.raises(ValueError, match=r"no finite similarity k\(x, x\) at .*1e\+90"):
+        model.learn_many([[1.0], [1e90]], [1.0, 1.0])
+    assert model.to_bytes() == before
+    model.learn_one({"a": 0.5}, 1.0)
+    assert math.isfinite(model.predict_one({"a": 1.0}))
+
+
+@pytest.mark.parametrize("kind", [KNLMS, KAPA])
+def test_a_sample_with_squared_similarities_that_overflow_is_refused(kind: Any) -> None:
+    """A normalized step divides by their sum: it would be zero, or no number."""
+    model = kind(Polynomial(2))
+    model.learn_one({"a": 1.0}, 1.0)
+    before = model.to_bytes()
+    for _ in range(3):
+        with pytest.raises(ValueError, match=r"a step from there, is not finite"):
+            model.learn_one({"a": 1e60}, 1.0)
+    assert model.to_bytes() == before
+    assert math.isfinite(model.predict_one({"a": 1.0}))
+
+
+def test_a_refused_first_sample_leaves_no_trace() -> None:
+    model = ExKRLS(Custom(negative))
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="a step from there, is not finite"):
+        model.learn_one({"a": 1.0}, 1.0)
+    assert model.to_bytes() == before
 
 
 UNFIT = {"KLMS": KLMS, "QKLMS": QKLMS, "NORMA": NORMA, "KNLMS": KNLMS, "KAPA": KAPA}
