@@ -15,7 +15,7 @@ from river import checks, linear_model
 from streamkernel import KRLS, KRR, datasets, run
 from streamkernel.checkpoint import loads
 from streamkernel.filters import KAPA, KLMS, KNLMS, NORMA, QKLMS, ExKRLS, FixedBudgetKRLS, decibels, learning_curve
-from streamkernel.kernels import RBF, AnovaSpline, Linear, Polynomial
+from streamkernel.kernels import RBF, AnovaSpline, Custom, Linear, Polynomial
 
 pytestmark = pytest.mark.core
 KERNEL = RBF(1.0)
@@ -228,6 +228,24 @@ def test_forgetting_to_the_prior_is_the_tracker(max_size: int | None) -> None:
     np.testing.assert_allclose(predictions, tracker(model, X, y, after), atol=1e-8)
 
 
+def custom(x: Any, z: Any) -> float:
+    return float(np.exp(-0.5 * ((x - z) ** 2).sum()))
+
+
+def negative(x: Any, z: Any) -> float:
+    return -1.0
+
+
+@pytest.mark.parametrize("kernel", [Custom(custom), 0.5 * Custom(custom) + 0.5 * RBF(1.0)], ids=repr)
+@pytest.mark.parametrize("name", FILTERS)
+def test_a_kernel_in_python_is_what_it_would_be_in_the_core(name: str, kernel: Any) -> None:
+    """Affine projection looks at similarities of other samples than the new one."""
+    model = FILTERS[name].clone({"kernel": RBF(1.0)})
+    X, y = stream(60)
+    expected = run(model, X, y).predictions
+    np.testing.assert_allclose(run(model.clone({"kernel": kernel}), X, y).predictions, expected, rtol=0.0, atol=1e-9)
+
+
 # River, copies and bad input ------------------------------------------------------------------------------------------
 
 RIVER = [
@@ -380,6 +398,47 @@ def test_learning_curves_refuse_what_they_cannot_use() -> None:
             learning_curve(model, X, **arguments)  # type: ignore[arg-type]
     assert model.size == 0
     assert decibels(0.0) == -math.inf
+
+
+KINDS = (KLMS, QKLMS, NORMA, KNLMS, KAPA, ExKRLS, FixedBudgetKRLS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("taught", [False, True])
+def test_a_sample_without_a_finite_similarity_is_refused(kind: Any, taught: bool) -> None:
+    model = kind(Polynomial(2))
+    if taught:
+        model.learn_one({"a": 1.0}, 1.0)
+    before = model.to_bytes()
+    for x in ({"a": 1e90}, {"a": -1e200}, {"b": 1e90}):
+        with pytest.raises(ValueError, match=r"no finite similarity k\(x, x\) at .*1e\+?(90|200)"):
+            model.learn_one(x, 1.0)
+    with pytest.raises(ValueError, match=r"no finite similarity k\(x, x\) at .*1e\+90"):
+        model.learn_many([[1.0], [1e90]], [1.0, 1.0])
+    assert model.to_bytes() == before
+    model.learn_one({"a": 0.5}, 1.0)
+    assert math.isfinite(model.predict_one({"a": 1.0}))
+
+
+@pytest.mark.parametrize("kind", [KNLMS, KAPA])
+def test_a_sample_with_squared_similarities_that_overflow_is_refused(kind: Any) -> None:
+    """A normalized step divides by their sum: it would be zero, or no number."""
+    model = kind(Polynomial(2))
+    model.learn_one({"a": 1.0}, 1.0)
+    before = model.to_bytes()
+    for _ in range(3):
+        with pytest.raises(ValueError, match=r"a step from there, is not finite"):
+            model.learn_one({"a": 1e60}, 1.0)
+    assert model.to_bytes() == before
+    assert math.isfinite(model.predict_one({"a": 1.0}))
+
+
+def test_a_refused_first_sample_leaves_no_trace() -> None:
+    model = ExKRLS(Custom(negative))
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="a step from there, is not finite"):
+        model.learn_one({"a": 1.0}, 1.0)
+    assert model.to_bytes() == before
 
 
 UNFIT = {"KLMS": KLMS, "QKLMS": QKLMS, "NORMA": NORMA, "KNLMS": KNLMS, "KAPA": KAPA}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from .jit import jit, part
-from .lms import BAD, COEFFICIENTS, COUNT, DONE, ERROR, LIMIT, NO_ROOM, RHO, SETTING, SIZE, STACK, STEP, join, present
+from .lms import BAD, COEFFICIENTS, COUNT, DONE, ERROR, LIMIT, NO_ROOM, RHO, SETTING, SIZE, STACK, STEP, join, surprise
 from .types import Matrix, Program, Vector
 
 
@@ -78,22 +78,21 @@ def learn_exkrls(
     inverse, solved, settings = own
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
-    error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
+    error = surprise(program, parameters, points, vectors, scalars, inputs)
     if not math.isfinite(error):
         return BAD
     state, data, ridge, wander = settings[0], settings[1], settings[2], settings[3]
     size, similarities, coefficients = int(scalars[SIZE]), vectors[STACK], vectors[COEFFICIENTS]
     own, time = similarities[size], scalars[COUNT] + 1.0
-    if scalars[COUNT] == 0.0:
-        scalars[RHO] = ridge
+    rho = ridge if scalars[COUNT] == 0.0 else scalars[RHO]
     forgotten = data**time
     _times(inverse, size, similarities, solved)
-    residual = forgotten * scalars[RHO] + own
+    residual = forgotten * rho + own
     for j in range(size):
         residual -= similarities[j] * solved[j]
     if not residual > 0.0:
         return BAD
-    scalars[ERROR], scalars[COUNT] = error, time
+    scalars[ERROR], scalars[COUNT], scalars[RHO] = error, time, rho
     for j in range(size):
         coefficients[j] = state * (coefficients[j] - solved[j] * error / residual)
     spread = state * state + forgotten * wander * scalars[RHO]
@@ -126,7 +125,7 @@ def learn_fixed_budget(
     inverse, solved, targets = own
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
-    error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
+    error = surprise(program, parameters, points, vectors, scalars, inputs)
     if not math.isfinite(error):
         return BAD
     size, similarities, coefficients = int(scalars[SIZE]), vectors[STACK], vectors[COEFFICIENTS]

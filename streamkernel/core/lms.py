@@ -11,7 +11,7 @@ import math
 
 from .columns import column
 from .jit import jit, part
-from .types import Matrix, Program, Vector
+from .types import Matrices, Matrix, Program, Vector
 
 COEFFICIENTS, SIMILARITIES, STACK = range(3)
 SIZE, LIMIT, STEP, SETTING, ERROR, COUNT, RHO, N_SCALARS = range(8)
@@ -31,6 +31,18 @@ def present(
         points[r, size] = inputs[1 + r]
     column(program, parameters, points, size + 1, inputs[1:], vectors[STACK:])
     return _inner(vectors, size)
+
+
+@part
+def surprise(
+    program: Program, parameters: Vector, points: Matrix, vectors: Matrix, scalars: Vector, inputs: Vector
+) -> float:
+    """The error of the prediction; NaN where the sample has no finite similarity to itself.
+
+    Requires: room for one more point. Ensures: `present`.
+    """
+    error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
+    return error if math.isfinite(vectors[STACK, int(scalars[SIZE])]) else math.nan
 
 
 @part
@@ -83,7 +95,7 @@ def learn_qklms(
     """
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
-    error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
+    error = surprise(program, parameters, points, vectors, scalars, inputs)
     if not math.isfinite(error):
         return BAD
     scalars[ERROR] = error
@@ -113,7 +125,7 @@ def learn_norma(
     """NORMA with the squared loss (Kivinen, Smola & Williamson 2004, eqs. 9 and 10): all coefficients shrink by ηλ."""
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
-    error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
+    error = surprise(program, parameters, points, vectors, scalars, inputs)
     if not math.isfinite(error):
         return BAD
     scalars[ERROR] = error
@@ -150,16 +162,19 @@ def learn_knlms(
     """KNLMS (Richard, Bermudez & Honeine 2009, eqs. 26 and 29): α += η/(ε + ‖h‖²) e h; RHO is ε, SETTING μ₀."""
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
-    error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
+    error = surprise(program, parameters, points, vectors, scalars, inputs)
     if not math.isfinite(error):
         return BAD
-    scalars[ERROR] = error
-    if is_novel(vectors, scalars, scalars[SETTING]):
-        join(points, vectors, scalars, 0.0, False)
-    size, similarities, coefficients = int(scalars[SIZE]), vectors[STACK], vectors[COEFFICIENTS]
+    novel = is_novel(vectors, scalars, scalars[SETTING])
+    size, similarities, coefficients = int(scalars[SIZE]) + novel, vectors[STACK], vectors[COEFFICIENTS]
     power = scalars[RHO]
     for j in range(size):
         power += similarities[j] * similarities[j]
+    if not math.isfinite(power):
+        return BAD
+    scalars[ERROR] = error
+    if novel:
+        join(points, vectors, scalars, 0.0, False)
     if power > 0.0:
         scale = scalars[STEP] * error / power
         for j in range(size):
@@ -175,49 +190,59 @@ def learn_kapa(
     vectors: Matrix,
     scalars: Vector,
     inputs: Vector,
-    own: tuple[Matrix, Matrix, Matrix],
+    own: tuple[Matrix, Matrices, Matrix],
 ) -> int:
     """KAPA (Richard, Bermudez & Honeine 2009, eqs. 22 and 25): α += ηH'(εI + HH')⁻¹(d − Hα) over the last p samples.
 
     Of the filter's own arrays the first holds them, one a row like `inputs`, the newest first, COUNT of them; the
-    second is H, the third has p rows of p + 1 numbers.
+    second has a stack for each, whose first rows are H, the third has p rows of p + 1 numbers. The step is computed
+    before anything else is changed.
+
+    Requires: columns that are computed outside are in the stack of `vectors` and, of this sample and those before it,
+    in the p stacks.
     """
-    recent, rows, system = own
+    recent, stacks, system = own
     if scalars[SIZE] + 1 >= points.shape[1]:
         return NO_ROOM
-    error = inputs[0] - present(program, parameters, points, vectors, scalars, inputs)
+    error = surprise(program, parameters, points, vectors, scalars, inputs)
     if not math.isfinite(error):
         return BAD
-    scalars[ERROR] = error
-    if is_novel(vectors, scalars, scalars[SETTING]):
-        join(points, vectors, scalars, 0.0, False)
-    size, coefficients = int(scalars[SIZE]), vectors[COEFFICIENTS]
+    novel = is_novel(vectors, scalars, scalars[SETTING])
+    size, coefficients = int(scalars[SIZE]) + novel, vectors[COEFFICIENTS]
+    if novel:
+        coefficients[size - 1] = 0.0
     order = min(recent.shape[0], int(scalars[COUNT]) + 1)
-    scalars[COUNT] = order
+    for i in range(order):
+        sample = inputs if i == 0 else recent[i - 1]
+        column(program, parameters, points, size, sample[1:], stacks[i])
+    for i in range(order):
+        for k in range(i + 1):
+            total = scalars[RHO] if i == k else 0.0
+            for j in range(size):
+                total += stacks[i, 0, j] * stacks[k, 0, j]
+            if not math.isfinite(total):
+                return BAD
+            system[i, k] = system[k, i] = total
+        total = inputs[0] if i == 0 else recent[i - 1, 0]
+        for j in range(size):
+            total -= stacks[i, 0, j] * coefficients[j]
+        system[i, order] = total
+    _solve(system, order)
+    for i in range(order):
+        if not math.isfinite(system[i, order]):
+            return BAD
+    scalars[ERROR], scalars[COUNT] = error, order
+    if novel:
+        join(points, vectors, scalars, 0.0, False)
     for i in range(order - 1, 0, -1):
         for r in range(recent.shape[1]):
             recent[i, r] = recent[i - 1, r]
     for r in range(recent.shape[1]):
         recent[0, r] = inputs[r]
     for i in range(order):
-        column(program, parameters, points, size, recent[i, 1:], vectors[STACK:])
-        for j in range(size):
-            rows[i, j] = vectors[STACK, j]
-    for i in range(order):
-        for k in range(i + 1):
-            total = scalars[RHO] if i == k else 0.0
-            for j in range(size):
-                total += rows[i, j] * rows[k, j]
-            system[i, k] = system[k, i] = total
-        total = recent[i, 0]
-        for j in range(size):
-            total -= rows[i, j] * coefficients[j]
-        system[i, order] = total
-    _solve(system, order)
-    for i in range(order):
         scale = scalars[STEP] * system[i, order]
         for j in range(size):
-            coefficients[j] += scale * rows[i, j]
+            coefficients[j] += scale * stacks[i, 0, j]
     return DONE
 
 

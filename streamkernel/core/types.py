@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Matrices = NDArray[np.float64]
 Program = NDArray[np.int64]
 Table = NDArray[np.int64]
 Tables = NDArray[np.int64]

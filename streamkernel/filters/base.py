@@ -121,6 +121,7 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         try:
             if self._special:
                 self._complete()
+                self._complete_own()
             status = self._step(*self._all_arguments)
             if status:
                 self._settle(status)
@@ -219,6 +220,10 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
         points = np.vstack([self._points[:, : self.size].T, row])
         kernels.fill_custom(self._compiled, self._vectors[lms.STACK :], points, row)
 
+    def _complete_own(self) -> None:
+        """The same for other samples that a step looks at. Requires: `_complete`."""
+        return
+
     def _room(self) -> None:
         """Room for the sample behind the dictionary."""
         if self.size + 1 >= self._points.shape[1]:
@@ -237,9 +242,15 @@ class KernelFilter(base.Regressor, Checkpointed, abc.ABC):
             self._explain(x)
 
     def _explain(self, x: Mapping[Feature, Any]) -> None:
+        if not math.isfinite(self._vectors[lms.STACK, self.size]):
+            raise ValueError(
+                f"the kernel {self._effective!r} gives no finite similarity k(x, x) at {dict(x)!r}: rescale the "
+                "features or use another kernel"
+            )
         raise ValueError(
-            f"the prediction at {dict(x)!r} is not finite: the kernel {self._effective!r} has no finite similarity "
-            "there, or the filter has diverged; rescale the features or take a smaller step"
+            f"the prediction at {dict(x)!r}, or a step from there, is not finite: similarities of the kernel "
+            f"{self._effective!r} are too large, or the filter has diverged; rescale the features or take a smaller "
+            "step"
         )
 
     # What was learned -------------------------------------------------------------------------------------------------

@@ -114,9 +114,10 @@ class KAPA(KernelFilter):
     """
 
     _step = staticmethod(lms.learn_kapa)
-    _EXTRA = ("_recent", "_rows", "_system")
-    _WORKSPACE = ("_rows", "_system")
+    _EXTRA = ("_recent", "_stacks", "_system")
+    _WORKSPACE = ("_stacks", "_system")
     _recent: Any
+    _stacks: Any
 
     def __init__(
         self,
@@ -146,8 +147,18 @@ class KAPA(KernelFilter):
             for r, name in enumerate(names):
                 if name in self._names:
                     recent[:, 1 + r] = self._recent[:, 1 + self._names.index(name)]
-        self._recent, self._rows = recent, np.zeros((self.order, capacity))
+        self._recent = recent
+        self._stacks = np.zeros((self.order, self._compiled.stack_rows, capacity))
         self._system = np.zeros((self.order, self.order + 1))
+
+    def _complete_own(self) -> None:
+        """Columns of the last samples too, the new one among them, to the points with the new one behind."""
+        if not self._compiled.custom:
+            return
+        points = np.vstack([self._points[:, : self.size].T, self._inputs[1:]])
+        past = self._recent[: min(self.order - 1, int(self._scalars[lms.COUNT])), 1:]
+        for stack, sample in zip(self._stacks, (self._inputs[1:], *past)):
+            kernels.fill_custom(self._compiled, stack, points, sample)
 
 
 def _check(coherence: float, step: float, regularization: float, max_size: int | None) -> None:
