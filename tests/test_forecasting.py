@@ -276,6 +276,36 @@ def test_series_in_two_parts_and_then_online() -> None:
     assert samples((50, 50)) == samples((20, 35)) == samples((0, 0)) == samples((1, 2))
 
 
+def test_intervals_after_the_passes_are_made_of_the_errors_of_the_first_one() -> None:
+    rolled, plain = (KernelForecaster(linear_model.LinearRegression(), lags=2, rollout=n) for n in (3, 1))
+    for model in (rolled, plain):
+        model.learn_series(series(25))
+    assert rolled._errors == plain._errors
+    for interval in rolled.forecast(3, with_interval=True):
+        assert interval.upper - interval.lower > 0.1
+    rolled.learn_series(series(15))
+    assert rolled._errors[0][0] == 38
+
+
+def test_the_passes_warn_of_values_far_from_the_scale_of_the_default_kernel() -> None:
+    model = KernelForecaster(KRLS(ridge=0.1), lags=2, rollout=2)
+    with pytest.warns(UserWarning, match="scale the series") as caught:
+        model.learn_series([100.0 + value for value in series(30)])
+    assert [warning.filename for warning in caught] == [__file__]
+    model.learn_series([100.0 + value for value in series(30)])  # which warns no more
+
+
+@pytest.mark.parametrize("rollout", [1, 2])
+@pytest.mark.parametrize("lags", [2, (5,)])
+def test_a_series_does_not_end_in_a_value_from_which_it_cannot_go_on(lags: Any, rollout: int) -> None:
+    model = KernelForecaster(KRLS(kernels.Polynomial(3), ridge=0.1), lags, rollout=rollout)
+    model.learn_series(series(20))
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="no finite similarity"):
+        model.learn_series([0.1, 1e60])
+    assert model.to_bytes() == before
+
+
 @jitted
 def test_rollout_steadies_the_laser(data: Any) -> None:
     """On the paper's first hold-out (rows 701 to 800) both ways of rolling out lower the iterated forecast's error."""
