@@ -329,9 +329,10 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             self._try_out([], statistics.median_low(history), features[-1], careful=True)
 
     def _learn_samples(self, samples: list[Features], targets: list[float], is_first: bool) -> None:
-        names = tuple(samples[0]) if samples else ()
-        if isinstance(self.model, StreamingRegressor) and all(len(sample) == len(names) for sample in samples):
-            rows: Matrix = np.array([[sample[name] for name in names] for sample in samples]).reshape(-1, len(names))
+        same = bool(samples) and all(sample.keys() == samples[0].keys() for sample in samples)
+        if same and isinstance(self.model, StreamingRegressor):
+            names = tuple(samples[0])
+            rows: Matrix = np.array([reading.values(names, sample) for sample in samples])
             self.model.learn_rows(names, rows, np.array(targets))
             return
         for sample, target in zip(samples, targets):
