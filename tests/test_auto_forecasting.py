@@ -362,6 +362,37 @@ def test_months_go_on_by_the_calendar() -> None:
     assert going_on(noon, noon + datetime.timedelta(hours=1), 1) == [noon + datetime.timedelta(hours=2)]
 
 
+@pytest.mark.parametrize("zones", [(None, datetime.UTC), (datetime.UTC, None)])
+def test_dates_with_and_without_a_zone_are_not_one_series(zones: Any) -> None:
+    day, model = datetime.datetime(2024, 1, 1), AutoKernelForecaster()
+    for i in range(3):
+        model.learn_one(float(i), {"day": (day + datetime.timedelta(days=i)).replace(tzinfo=zones[0])})
+    before = model.to_bytes()
+    for value in (3.0, None):
+        with pytest.raises(ValueError, match=r"feature 'day' is datetime.*2024, 1, 4.*zone, unlike the last"):
+            model.learn_one(value, {"day": datetime.datetime(2024, 1, 4, tzinfo=zones[1])})
+        assert model.to_bytes() == before
+    assert len(model.forecast(3)) == 3
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        (datetime.date(9999, 12, 29), datetime.date(9999, 12, 30)),
+        (datetime.date(9999, 10, 1), datetime.date(9999, 11, 1)),
+    ],
+    ids=["days", "months"],
+)
+def test_dates_that_cannot_go_on_must_be_given(dates: Any) -> None:
+    model = AutoKernelForecaster()
+    for value, day in enumerate(dates):
+        model.learn_one(float(value), {"day": day})
+    assert len(model.forecast(1)) == 1
+    with pytest.raises(ValueError, match=r"xs must be given: the dates 'day' cannot go on for 3 steps.*9999"):
+        model.forecast(3)
+    assert len(model.forecast(3, [{"day": dates[1]}] * 3)) == 3
+
+
 def test_names_with_spaces_and_dates_that_are_absent() -> None:
     model = AutoKernelForecaster()
     for i in range(60):
