@@ -362,6 +362,25 @@ def test_months_go_on_by_the_calendar() -> None:
     assert going_on(noon, noon + datetime.timedelta(hours=1), 1) == [noon + datetime.timedelta(hours=2)]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("2024-03-31", "2024-04-30", ["2024-05-31", "2024-06-30", "2024-07-31"]),
+        ("2023-01-31", "2023-02-28", ["2023-03-31", "2023-04-30", "2023-05-31"]),
+        ("2023-06-30", "2023-09-30", ["2023-12-31", "2024-03-31", "2024-06-30"]),
+        ("2022-02-28", "2023-02-28", ["2024-02-29", "2025-02-28", "2026-02-28"]),
+        ("2023-02-28", "2023-03-28", ["2023-04-28", "2023-05-28", "2023-06-28"]),
+        ("2023-02-28", "2024-02-28", ["2025-02-28", "2026-02-28", "2027-02-28"]),
+        ("2024-01-30", "2024-03-30", ["2024-05-30", "2024-07-30", "2024-09-30"]),
+        ("2024-04-30", "2024-03-31", ["2024-03-01", "2024-01-31", "2024-01-01"]),
+        ("2024-03-31T12:00", "2024-04-30T13:00", ["2024-05-30T14:00", "2024-06-29T15:00", "2024-07-29T16:00"]),
+    ],
+)
+def test_ends_of_months_go_on_as_ends(first: str, second: str, expected: list[str]) -> None:
+    read = datetime.datetime.fromisoformat
+    assert going_on(read(first), read(second), 3) == [read(text) for text in expected]
+
+
 @pytest.mark.parametrize("zones", [(None, datetime.UTC), (datetime.UTC, None)])
 def test_dates_with_and_without_a_zone_are_not_one_series(zones: Any) -> None:
     day, model = datetime.datetime(2024, 1, 1), AutoKernelForecaster()

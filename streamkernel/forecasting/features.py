@@ -22,7 +22,7 @@ from ..learners import reading
 
 # Words of one feature that get a column of their own; further ones share one.
 MOST_WORDS, OTHER_WORD = 30, " is another word"
-MONTHS = 12
+MONTHS, LONGEST_MONTH = 12, 31
 DATED = (datetime.date, np.datetime64)  # words stay words
 
 
@@ -155,15 +155,24 @@ def _date(value: Any) -> datetime.date | None:
 
 
 def going_on(before: datetime.date, last: datetime.date, count: int) -> list[datetime.datetime]:
-    """The next dates: at the distance of the last two, in months where they stand on the same day of their months."""
+    """The next dates: at the distance of the last two, in months where they stand on the same day of their months.
+
+    The last day of every month counts as the same.
+    """
     first, second = calendars.moment(before), calendars.moment(last)
     months = MONTHS * (second.year - first.year) + second.month - first.month
-    if months > 0 and (first.day, first.time()) == (second.day, second.time()):
-        return [_months_later(second, months * i) for i in range(1, count + 1)]
+    are_ends = all(moment.day == _days(moment.year, moment.month) for moment in (first, second))
+    if months > 0 and first.time() == second.time() and (are_ends or first.day == second.day):
+        day = LONGEST_MONTH if are_ends else second.day
+        return [_months_later(second, months * i, day) for i in range(1, count + 1)]
     return [second + i * (second - first) for i in range(1, count + 1)]
 
 
-def _months_later(moment: datetime.datetime, months: int) -> datetime.datetime:
+def _months_later(moment: datetime.datetime, months: int, day: int) -> datetime.datetime:
     years, month = divmod(moment.month - 1 + months, MONTHS)
     year = moment.year + years
-    return moment.replace(year=year, month=month + 1, day=min(moment.day, calendar.monthrange(year, month + 1)[1]))
+    return moment.replace(year=year, month=month + 1, day=min(day, _days(year, month + 1)))
+
+
+def _days(year: int, month: int) -> int:
+    return calendar.monthrange(year, month)[1]
