@@ -362,6 +362,56 @@ def test_months_go_on_by_the_calendar() -> None:
     assert going_on(noon, noon + datetime.timedelta(hours=1), 1) == [noon + datetime.timedelta(hours=2)]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("2024-03-31", "2024-04-30", ["2024-05-31", "2024-06-30", "2024-07-31"]),
+        ("2023-01-31", "2023-02-28", ["2023-03-31", "2023-04-30", "2023-05-31"]),
+        ("2023-06-30", "2023-09-30", ["2023-12-31", "2024-03-31", "2024-06-30"]),
+        ("2022-02-28", "2023-02-28", ["2024-02-29", "2025-02-28", "2026-02-28"]),
+        ("2023-02-28", "2023-03-28", ["2023-04-28", "2023-05-28", "2023-06-28"]),
+        ("2023-02-28", "2024-02-28", ["2025-02-28", "2026-02-28", "2027-02-28"]),
+        ("2024-01-30", "2024-03-30", ["2024-05-30", "2024-07-30", "2024-09-30"]),
+        ("2024-04-30", "2024-03-31", ["2024-03-01", "2024-01-31", "2024-01-01"]),
+        ("2024-03-31T12:00", "2024-04-30T13:00", ["2024-05-30T14:00", "2024-06-29T15:00", "2024-07-29T16:00"]),
+    ],
+)
+def test_ends_of_months_go_on_as_ends(first: str, second: str, expected: list[str]) -> None:
+    read = datetime.datetime.fromisoformat
+    assert going_on(read(first), read(second), 3) == [read(text) for text in expected]
+
+
+@pytest.mark.parametrize("zones", [(None, datetime.UTC), (datetime.UTC, None)])
+def test_dates_with_and_without_a_zone_are_not_one_series(zones: Any) -> None:
+    day, model = datetime.datetime(2024, 1, 1), AutoKernelForecaster()
+    for i in range(3):
+        model.learn_one(float(i), {"day": (day + datetime.timedelta(days=i)).replace(tzinfo=zones[0])})
+    before = model.to_bytes()
+    for value in (3.0, None):
+        with pytest.raises(ValueError, match=r"feature 'day' is datetime.*2024, 1, 4.*zone, unlike the last"):
+            model.learn_one(value, {"day": datetime.datetime(2024, 1, 4, tzinfo=zones[1])})
+        assert model.to_bytes() == before
+    assert len(model.forecast(3)) == 3
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        (datetime.date(9999, 12, 29), datetime.date(9999, 12, 30)),
+        (datetime.date(9999, 10, 1), datetime.date(9999, 11, 1)),
+    ],
+    ids=["days", "months"],
+)
+def test_dates_that_cannot_go_on_must_be_given(dates: Any) -> None:
+    model = AutoKernelForecaster()
+    for value, day in enumerate(dates):
+        model.learn_one(float(value), {"day": day})
+    assert len(model.forecast(1)) == 1
+    with pytest.raises(ValueError, match=r"xs must be given: the dates 'day' cannot go on for 3 steps.*9999"):
+        model.forecast(3)
+    assert len(model.forecast(3, [{"day": dates[1]}] * 3)) == 3
+
+
 def test_names_with_spaces_and_dates_that_are_absent() -> None:
     model = AutoKernelForecaster()
     for i in range(60):

@@ -276,6 +276,71 @@ def test_series_in_two_parts_and_then_online() -> None:
     assert samples((50, 50)) == samples((20, 35)) == samples((0, 0)) == samples((1, 2))
 
 
+def test_intervals_after_the_passes_are_made_of_the_errors_of_the_first_one() -> None:
+    rolled, plain = (KernelForecaster(linear_model.LinearRegression(), lags=2, rollout=n) for n in (3, 1))
+    for model in (rolled, plain):
+        model.learn_series(series(25))
+    assert rolled._errors == plain._errors
+    for interval in rolled.forecast(3, with_interval=True):
+        assert interval.upper - interval.lower > 0.1
+    rolled.learn_series(series(15))
+    assert rolled._errors[0][0] == 38
+
+
+def test_the_passes_warn_of_values_far_from_the_scale_of_the_default_kernel() -> None:
+    model = KernelForecaster(KRLS(ridge=0.1), lags=2, rollout=2)
+    with pytest.warns(UserWarning, match="scale the series") as caught:
+        model.learn_series([100.0 + value for value in series(30)])
+    assert [warning.filename for warning in caught] == [__file__]
+    model.learn_series([100.0 + value for value in series(30)])  # which warns no more
+
+
+@pytest.mark.parametrize("rollout", [1, 2])
+@pytest.mark.parametrize("lags", [2, (5,)])
+def test_a_series_does_not_end_in_a_value_from_which_it_cannot_go_on(lags: Any, rollout: int) -> None:
+    model = KernelForecaster(KRLS(kernels.Polynomial(3), ridge=0.1), lags, rollout=rollout)
+    model.learn_series(series(20))
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="no finite similarity"):
+        model.learn_series([0.1, 1e60])
+    assert model.to_bytes() == before
+
+
+@pytest.mark.parametrize("count", [0, 3, 5])
+def test_the_passes_over_a_series_without_samples(count: int) -> None:
+    """Too short a series is remembered, as `learn_one` remembers it."""
+    values = series(12)
+    model, one = (KernelForecaster(small(), lags=5, rollout=2, seed=1) for _ in range(2))
+    model.learn_series(values[:count])
+    for value in values[:count]:
+        one.learn_one(value)
+    assert model.to_bytes() == one.to_bytes()
+
+
+def test_the_passes_learn_features_that_some_samples_do_not_have() -> None:
+    """An absent feature is zero."""
+    values = series(20)
+    some, all_ = (KernelForecaster(small(), lags=2, rollout=3) for _ in range(2))
+    some.learn_series(values, [{"a": 1.0}, {"b": 1.0}] * 10)
+    all_.learn_series(values, [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}] * 10)
+    xs = [{"a": 0.5}] * 3
+    assert some.forecast(3, xs) == pytest.approx(all_.forecast(3, xs), rel=1e-9)
+
+
+@pytest.mark.parametrize("value", ["x", "1.5", 10**400, 1j, [1.0], None, math.nan], ids=lambda value: str(value)[:5])
+def test_the_passes_name_a_feature_that_is_no_number_as_learn_one_does(value: Any) -> None:
+    messages = []
+    for rollout in (1, 3):
+        model = KernelForecaster(small(), lags=2, rollout=rollout)
+        model.learn_series(series(10), [{"a": 0.1}] * 10)
+        before = model.to_bytes()
+        with pytest.raises((TypeError, ValueError), match="feature 'a' is ") as caught:
+            model.learn_series(series(20), [{"a": 1.0}] * 19 + [{"a": value}])
+        assert model.to_bytes() == before
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
 @jitted
 def test_rollout_steadies_the_laser(data: Any) -> None:
     """On the paper's first hold-out (rows 701 to 800) both ways of rolling out lower the iterated forecast's error."""
@@ -416,6 +481,7 @@ def test_a_checkpoint_needs_a_model_of_the_library() -> None:
         ({"lags": 2, "rollout": 2, "horizon": 2}, "rollout must be 1 where horizon is 2"),
         ({"lags": 2, "n_paths": 0}, "n_paths must"),
         ({"lags": 2, "confidence_level": 1.5}, "confidence_level must.*1.5"),
+        ({"lags": 2, "confidence_level": 1.0}, "confidence_level must be a number between 0 and 1, got 1.0"),
         ({"lags": 2, "seed": -1}, "seed must.*-1"),
     ],
 )

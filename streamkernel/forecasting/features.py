@@ -22,7 +22,7 @@ from ..learners import reading
 
 # Words of one feature that get a column of their own; further ones share one.
 MOST_WORDS, OTHER_WORD = 30, " is another word"
-MONTHS = 12
+MONTHS, LONGEST_MONTH = 12, 31
 DATED = (datetime.date, np.datetime64)  # words stay words
 
 
@@ -39,6 +39,7 @@ class FeatureColumns:
     def learn(self, x: Mapping[Feature, Any] | None) -> Vector:
         """The row of a sample, whose columns are added to the known ones. Nothing changes where a value is refused."""
         cells = {} if x is None else self._cells(x)
+        moments = self._moments(x or {})
         for name, value in cells.items():
             if name not in self.names:
                 self.names[name] = len(self.names)
@@ -47,12 +48,24 @@ class FeatureColumns:
             if not math.isnan(value):
                 self._sums[self.names[name]] += value
                 self._counts[self.names[name]] += 1
-        for feature, value in sorted((x or {}).items(), key=lambda pair: str(pair[0])):
-            if (date := _date(value)) is not None:
-                name = str(feature)
-                self._dates += [] if name in self._dates else [name]
-                self._last[name] = [*self._last.get(name, [])[-1:], calendars.moment(date)]
+        for name, moment in moments.items():
+            self._dates += [] if name in self._dates else [name]
+            self._last[name] = [*self._last.get(name, [])[-1:], moment]
         return self._row(cells)
+
+    def _moments(self, x: Mapping[Feature, Any]) -> dict[str, datetime.datetime]:
+        """The dates of a sample; an error where one has no distance from the last: with a zone, or without one."""
+        found = {}
+        for feature, value in sorted(x.items(), key=lambda pair: str(pair[0])):
+            if (date := _date(value)) is None:
+                continue
+            name, moment = str(feature), calendars.moment(date)
+            for last in self._last.get(name, [])[-1:]:
+                if (last.utcoffset() is None) != (moment.utcoffset() is None):
+                    zone = "no zone" if moment.utcoffset() is None else "a zone"
+                    raise ValueError(f"feature {name!r} is {value!r}: it has {zone}, unlike the last one, {last!r}")
+            found[name] = moment
+        return found
 
     def read_many(self, xs: Iterable[Mapping[Feature, Any]] | None, horizon: int) -> Matrix:
         """The rows of the next `horizon` samples; features that were never learned say nothing."""
@@ -74,7 +87,12 @@ class FeatureColumns:
             raise ValueError(f"xs must be given: the model learned with the features {', '.join(map(repr, others))}")
         ahead: list[dict[Feature, Any]] = [{} for _ in range(horizon)]
         for name, known in self._last.items():
-            for x, moment in zip(ahead, going_on(known[0], known[-1], horizon)):
+            try:
+                moments = going_on(known[0], known[-1], horizon)
+            except (OverflowError, ValueError):  # there is no year 10000
+                steps = f"{horizon} steps as they did from {known[0]} to {known[-1]}"
+                raise ValueError(f"xs must be given: the dates {name!r} cannot go on for {steps}") from None
+            for x, moment in zip(ahead, moments):
                 x[name] = moment
         return ahead
 
@@ -137,15 +155,24 @@ def _date(value: Any) -> datetime.date | None:
 
 
 def going_on(before: datetime.date, last: datetime.date, count: int) -> list[datetime.datetime]:
-    """The next dates: at the distance of the last two, in months where they stand on the same day of their months."""
+    """The next dates: at the distance of the last two, in months where they stand on the same day of their months.
+
+    The last day of every month counts as the same.
+    """
     first, second = calendars.moment(before), calendars.moment(last)
     months = MONTHS * (second.year - first.year) + second.month - first.month
-    if months > 0 and (first.day, first.time()) == (second.day, second.time()):
-        return [_months_later(second, months * i) for i in range(1, count + 1)]
+    are_ends = all(moment.day == _days(moment.year, moment.month) for moment in (first, second))
+    if months > 0 and first.time() == second.time() and (are_ends or first.day == second.day):
+        day = LONGEST_MONTH if are_ends else second.day
+        return [_months_later(second, months * i, day) for i in range(1, count + 1)]
     return [second + i * (second - first) for i in range(1, count + 1)]
 
 
-def _months_later(moment: datetime.datetime, months: int) -> datetime.datetime:
+def _months_later(moment: datetime.datetime, months: int, day: int) -> datetime.datetime:
     years, month = divmod(moment.month - 1 + months, MONTHS)
     year = moment.year + years
-    return moment.replace(year=year, month=month + 1, day=min(moment.day, calendar.monthrange(year, month + 1)[1]))
+    return moment.replace(year=year, month=month + 1, day=min(day, _days(year, month + 1)))
+
+
+def _days(year: int, month: int) -> int:
+    return calendar.monthrange(year, month)[1]

@@ -23,9 +23,11 @@ from ..auto import AutoKernelRegressor
 from ..checkpoint import Checkpointed
 from ..conformal import AdaptiveConformal
 from ..core.types import Matrix
+from ..distributions import check_level
 from ..kernels import RBF, Feature
 from ..learners import KRLS, reading
 from ..learners.base import StreamingRegressor
+from . import delays
 
 Features = dict[Feature, Any]
 
@@ -127,7 +129,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             checks.whole(name, value)
         if rollout > 1 and horizon > 1:
             raise ValueError(f"rollout must be 1 where horizon is {horizon} (only iteration rolls out), got {rollout}")
-        checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
+        check_level(confidence_level)
         conformal = _final(model) if isinstance(_final(model), AdaptiveConformal) else None
         if conformal is not None and conformal.confidence_level != confidence_level:
             theirs = conformal.confidence_level
@@ -144,7 +146,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         self.confidence_level = confidence_level
         self.n_paths = n_paths
         self.seed = seed
-        self._delays = tuple(stride * lag for lag in _lags(lags))
+        self._delays = tuple(stride * lag for lag in delays.distances(lags))
         self._names = {f"y-{delay}": delay for delay in self._delays}
         self._reach = max(self._delays) + horizon - 1
         self._models = [model, *(model.clone() for _ in range(horizon - 1))]
@@ -188,20 +190,22 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         value = reading.target(y, "y")
         exogenous = self._checked(x)
         size, lags = abs(value), [0.0, *map(abs, self._history)]
-        if size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + statistics.median_low(lags))):
-            self._try_out(value, exogenous, careful=size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + max(lags))))
+        if _is_leap(size, statistics.median_low(lags)):
+            usual = self._history[-1] if self._history else 0.0
+            self._try_out([value], usual, exogenous, careful=_is_leap(size, max(lags)))
         self._learn(value, exogenous)
 
-    def _try_out(self, value: float, exogenous: Features, careful: bool) -> None:
-        """Raise an error where a copy cannot go on from a value, once it is a lag; a careful one learns all of it."""
+    def _try_out(self, values: list[float], usual: float, exogenous: Features, careful: bool) -> None:
+        """Raise an error where a copy cannot go on after these values, once they are lags; a careful one learns all."""
         trial = copy.deepcopy(self)
         trial._careful = careful
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            trial._learn(value, exogenous)
+            for value in values:
+                trial._learn(value, exogenous)
             for _ in range(max(self._delays) + 1):
                 trial._path([exogenous] * self.horizon, lambda step, sample: trial._moments(step, sample)[0])
-                trial._learn(self._history[-1] if self._history else 0.0, exogenous)
+                trial._learn(usual, exogenous)
 
     def _learn_sample(self, model: Any, sample: Features, value: float, is_first: bool = False) -> None:
         """Learn a value from its lags; where those hold a leap that makes them unlearnable, leave it out and say so.
@@ -226,20 +230,21 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         """Learn a value that was checked."""
         for steps, model in enumerate(self._models):  # y(t) from what was known `steps` + 1 before
             if len(self._history) >= max(self._delays) + steps:
-                sample = exogenous | self._lagged(self._history, steps)
+                sample = exogenous | delays.lagged(self._names, self._history, steps)
                 error = 0.0 if self._gives_dist else value - model.predict_one(sample)
                 self._learn_sample(model, sample, value, is_first=steps == 0)
-                if not self._gives_dist:
-                    count, squares = self._errors[steps]
-                    self._errors[steps] = count + 1, squares + error**2
+                self._count_error(steps, error)
         known = len(self._history) >= max(self._delays)
-        if self._unscaled:
-            self._warn_once(value)
         self._advance(value, self._roll(exogenous, value) if known else [value] * (self.rollout - 1))
         self._exogenous = self._exogenous or bool(exogenous)
         if self._judges_itself and not self._exogenous and len(self._history) >= max(self._delays):
             for model in self._models[1:]:  # which are told the value some steps later, when they know its neighbors
-                model.predict_one(self._lagged(self._history))
+                model.predict_one(delays.lagged(self._names, self._history))
+
+    def _count_error(self, steps: int, error: float) -> None:
+        if not self._gives_dist:
+            count, squares = self._errors[steps]
+            self._errors[steps] = count + 1, squares + error**2
 
     def _warn_once(self, value: float) -> None:
         """Say so if the values are far from what the default kernel expects."""
@@ -254,14 +259,14 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
                 warnings.warn(
                     f"the values have mean {mean:.3g} and standard deviation {spread:.3g}, but the default kernel "
                     "expects about 0 and 1: scale the series, choose a kernel, or use AutoKernelForecaster",
-                    stacklevel=3,
+                    stacklevel=5,
                 )
 
     def _roll(self, exogenous: Features, value: float) -> list[float]:
         """Learn `value` from estimates of the values before it; return its own estimates 1, ..., n − 1 steps ahead."""
         estimates: list[float] = []
         for ahead in range(1, self.rollout + 1):
-            sample = exogenous | self._rolled(self._history, self._estimates, ahead)
+            sample = exogenous | delays.rolled(self._names, self._history, self._estimates, ahead)
             if ahead > 1:
                 self._learn_sample(self.model, sample, value)
             if ahead < self.rollout:
@@ -271,9 +276,10 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
     def learn_series(self, ys: Iterable[float], xs: Sequence[Mapping[Feature, Any]] | None = None) -> None:
         """Learn a whole series at once: with `rollout` n by the paper's n passes, otherwise as `learn_one` does.
 
-        Pass 1 learns the samples of past values. Pass i replaces the nearest i − 1 values of every sample by the
-        estimates that the model makes of them after the passes before. Where a value is refused, none is learned:
-        the forecaster goes on with a copy of its models as they were.
+        Pass 1 learns the samples of past values; its errors are those that intervals are made of where the model gives
+        no distribution. Pass i replaces the nearest i − 1 values of every sample by the estimates that the model makes
+        of them after the passes before. Where a value is refused, none is learned: the forecaster goes on with a copy
+        of its models as they were.
 
         Parameters
         ----------
@@ -299,6 +305,8 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             for value, exogenous in zip(values, features):
                 self.learn_one(value, exogenous)
             return
+        if not values:
+            return
         # Times count from the oldest value in the history. A value that was never estimated stands for its estimates.
         first, history = len(self._history), [*self._history, *values]
         times = range(max(first, max(self._delays)), len(history))
@@ -306,45 +314,40 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         estimates[first - len(self._estimates) : first] = self._estimates
         estimates[times.start :] = [[] for _ in times]
         for ahead in range(1, self.rollout + 1):
-            samples = [features[t - first] | self._rolled(history, estimates, ahead, len(history) - t) for t in times]
-            self._learn_samples(samples, [history[t] for t in times])
+            samples = [
+                features[t - first] | delays.rolled(self._names, history, estimates, ahead, len(history) - t)
+                for t in times
+            ]
+            self._learn_samples(samples, [history[t] for t in times], is_first=ahead == 1)
             if ahead < self.rollout:
                 for t, sample in zip(times, samples):
                     estimates[t].append(self.model.predict_one(sample))
         for value, known in zip(values, estimates[first:]):
             self._advance(value, known)
         self._exogenous = self._exogenous or any(features)
+        # The passes have refused what cannot be learned; the last values have not been all of their lags yet.
+        if _is_leap(max(map(abs, self._history)), statistics.median_low(map(abs, history))):
+            self._try_out([], statistics.median_low(history), features[-1], careful=True)
 
-    def _learn_samples(self, samples: list[Features], targets: list[float]) -> None:
-        names = tuple(samples[0]) if samples else ()
-        if isinstance(self.model, StreamingRegressor) and all(len(sample) == len(names) for sample in samples):
-            rows: Matrix = np.array([[sample[name] for name in names] for sample in samples]).reshape(-1, len(names))
+    def _learn_samples(self, samples: list[Features], targets: list[float], is_first: bool) -> None:
+        same = bool(samples) and all(sample.keys() == samples[0].keys() for sample in samples)
+        if same and isinstance(self.model, StreamingRegressor):
+            names = tuple(samples[0])
+            rows: Matrix = np.array([reading.values(names, sample) for sample in samples])
             self.model.learn_rows(names, rows, np.array(targets))
             return
         for sample, target in zip(samples, targets):
+            error = target - self.model.predict_one(sample) if is_first and not self._gives_dist else 0.0
             self.model.learn_one(sample, target)
+            if is_first:
+                self._count_error(0, error)
 
     def _advance(self, value: float, estimates: Iterable[float]) -> None:
+        if self._unscaled:
+            self._warn_once(value)
         self._history.append(value)
         self._estimates.append(tuple(estimates))
         self._seen += 1
-
-    def _lagged(self, history: Sequence[float], steps: int = 0) -> Features:
-        """The lags of the value `steps` before the next one; those before the start of the series are absent."""
-        size = len(history)
-        return {name: history[-delay - steps] for name, delay in self._names.items() if delay + steps <= size}
-
-    def _rolled(
-        self, history: Sequence[float], estimates: Sequence[Sequence[float]], ahead: int, steps: int = 0
-    ) -> Features:
-        """The lags of the value `steps` before the next one, as its i-step forecast has them, i = `ahead`.
-
-        (ŷ^{i−1}_{t−1}, ŷ^{i−2}_{t−2}, ..., ŷ¹_{t−i+1}, y_{t−i}, ..., y_{t−d})
-        """
-        return {
-            name: estimates[-delay - steps][ahead - delay - 1] if delay < ahead else history[-delay - steps]
-            for name, delay in self._names.items()
-        }
 
     def _checked(self, x: Mapping[Feature, Any] | None) -> Features:
         exogenous = {} if x is None else dict(x)
@@ -373,7 +376,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         features = self._future(horizon, xs)
         if not with_interval:
             return self._path(features, lambda step, sample: float(self._models[step].predict_one(sample)))
-        lagged = self._lagged(list(self._history))
+        lagged = delays.lagged(self._names, list(self._history))
         direct = [self._interval(step, x | lagged) for step, x in enumerate(features[: self.horizon])]
         if len(direct) == len(features):
             return direct
@@ -440,7 +443,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
         """One future: blocks of `horizon` steps, every block from the values before it."""
         values = list(self._history)
         for start in range(0, len(features), self.horizon):
-            lagged = self._lagged(values)
+            lagged = delays.lagged(self._names, values)
             block = features[start : start + self.horizon]
             values += [predict(step, exogenous | lagged) for step, exogenous in enumerate(block)]
         return values[len(values) - len(features) :]
@@ -486,12 +489,5 @@ def _final(model: Any) -> Any:
     return list(model.steps.values())[-1] if isinstance(model, compose.Pipeline) else model
 
 
-def _lags(lags: Any) -> tuple[int, ...]:
-    if not isinstance(lags, tuple | list):
-        checks.whole("lags", lags)
-        return tuple(range(1, lags + 1))
-    for lag in lags:
-        checks.whole("lags", lag)
-    if not lags or len(set(lags)) != len(lags):
-        raise ValueError(f"lags must be a whole number >= 1 or several distinct ones, got {lags!r}")
-    return tuple(lags)
+def _is_leap(size: float, usual: float) -> bool:
+    return size > min(LARGEST_USUAL, LARGEST_LEAP * (1.0 + usual))
