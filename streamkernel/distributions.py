@@ -155,26 +155,26 @@ class GaussianMixture(Distribution):
         self.weights = weights
         self.means = means
         self.deviations = deviations
-        self._parts = [(float(w), float(m), float(s)) for w, m, s in zip(weights, means, deviations, strict=True)]
+        self.parts = [(float(w), float(m), float(s)) for w, m, s in zip(weights, means, deviations, strict=True)]
 
     @property
     def mu(self) -> float:
         """The mean."""
-        return sum(w * m for w, m, _ in self._parts)
+        return sum(w * m for w, m, _ in self.parts)
 
     @property
     def sigma(self) -> float:
         """The standard deviation."""
         center = self.mu
-        variance = sum(w * (s * s + (m - center) * (m - center)) for w, m, s in self._parts)
+        variance = sum(w * (s * s + (m - center) * (m - center)) for w, m, s in self.parts)
         if variance < math.inf:
             return math.sqrt(variance)
-        return math.hypot(*(math.sqrt(w) * part for w, m, s in self._parts for part in (s, m - center)))
+        return math.hypot(*(math.sqrt(w) * part for w, m, s in self.parts for part in (s, m - center)))
 
     @property
     def mode(self) -> float:
         """The mean of the part with the highest peak."""
-        return max(self._parts, key=lambda part: part[0] / part[2])[1]
+        return max(self.parts, key=lambda part: part[0] / part[2])[1]
 
     @property
     def n_samples(self) -> int:
@@ -184,11 +184,11 @@ class GaussianMixture(Distribution):
     def __call__(self, x: float) -> float:
         """The density at x."""
         scale = math.sqrt(2.0 * math.pi)
-        return sum(w * math.exp(-0.5 * ((x - m) / s) ** 2) / (s * scale) for w, m, s in self._parts)
+        return sum(w * math.exp(-0.5 * ((x - m) / s) ** 2) / (s * scale) for w, m, s in self.parts)
 
     def cdf(self, x: float) -> float:
         """P(X ≤ x)."""
-        return sum(w * 0.5 * math.erfc((m - x) / (s * math.sqrt(2.0))) for w, m, s in self._parts)
+        return sum(w * 0.5 * math.erfc((m - x) / (s * math.sqrt(2.0))) for w, m, s in self.parts)
 
     @formerly(level="confidence_level")
     def interval(self, confidence_level: float) -> Any:
@@ -197,7 +197,7 @@ class GaussianMixture(Distribution):
 
     def sample(self) -> float:
         """A random value."""
-        ((_, mean, deviation),) = self._rng.choices(self._parts, [w for w, _, _ in self._parts])
+        ((_, mean, deviation),) = self._rng.choices(self.parts, [w for w, _, _ in self.parts])
         return self._rng.gauss(mean, deviation)
 
     def update(self, x: Any) -> None:

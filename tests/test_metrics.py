@@ -87,18 +87,34 @@ def test_crps_of_a_point_is_the_absolute_error():
     assert score(metrics.CRPS(), 3.0, gaussian(1.0, 0.0)) == 2.0
 
 
-@pytest.mark.parametrize("y", [-50.0, -4.0, 0.0, 3.0, 80.0])
-def test_crps_of_a_mixture(y):
-    """Against the closed form of Grimit et al. (2006): Σ w A(y − m, s²) − ½ ΣΣ w w' A(m − m', s² + s'²)."""
+def expected_crps(y, parts):
+    """The closed form of Grimit et al. (2006): Σ w A(y − m, s²) − ½ ΣΣ w w' A(m − m', s² + s'²)."""
 
     def expected_distance(d, s):  # E|N(d, s²)|
         return d * (2 * stats.norm.cdf(d / s) - 1) + 2 * s * stats.norm.pdf(d / s)
 
-    parts = BIMODAL.parts
-    expected = sum(w * expected_distance(y - m, s) for w, m, s in parts) - 0.5 * sum(
+    return sum(w * expected_distance(y - m, s) for w, m, s in parts) - 0.5 * sum(
         w * v * expected_distance(m - n, math.hypot(s, t)) for w, m, s in parts for v, n, t in parts
     )
+
+
+@pytest.mark.parametrize("y", [-50.0, -4.0, 0.0, 3.0, 80.0])
+def test_crps_of_a_mixture(y):
+    expected = expected_crps(y, BIMODAL.parts)
     assert score(metrics.CRPS(), y, BIMODAL) == pytest.approx(expected, abs=1e-6)
+    known = distributions.GaussianMixture(*zip(*BIMODAL.parts, strict=True))
+    assert score(metrics.CRPS(), y, known) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("y", [0.2644556, -3.0, 10.0])
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_crps_of_a_mixture_with_a_narrow_part_is_the_integral(y, unit):
+    weights, means, deviations = (0.76, 0.24), np.array([0.26445563, -0.31392281]), np.array([0.00389138, 2.30308524])
+    t = np.linspace(-30.0, 30.0, 2_000_001)
+    cdf = sum(w * stats.norm.cdf(t, m, s) for w, m, s in zip(weights, means, deviations, strict=True))
+    mixture = distributions.GaussianMixture(weights, unit * means, unit * deviations)
+    expected = integrate.trapezoid((cdf - (t >= y)) ** 2, t)
+    assert score(metrics.CRPS(), unit * y, mixture) == pytest.approx(unit * expected, rel=1e-3)
 
 
 def test_general_route_agrees_with_the_gaussian_one():
