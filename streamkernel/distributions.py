@@ -18,6 +18,7 @@ __all__ = ["LEVEL", "GaussianMixture", "central_interval", "normal_reach", "poin
 
 # The probability of an interval, unless another is asked for.
 LEVEL = 0.9
+ROOT_TAU = math.sqrt(math.tau)
 
 
 @formerly(level="confidence_level")
@@ -183,8 +184,15 @@ class GaussianMixture(Distribution):
 
     def __call__(self, x: float) -> float:
         """The density at x."""
-        scale = math.sqrt(2.0 * math.pi)
-        return sum(w * math.exp(-0.5 * ((x - m) / s) ** 2) / (s * scale) for w, m, s in self.parts)
+        return sum(w * math.exp(-0.5 * (z := (x - m) / s) * z) / (s * ROOT_TAU) for w, m, s in self.parts)
+
+    def log_pdf(self, x: float) -> float:
+        """The logarithm of the density at x, a number where the density itself underflows."""
+        logs = [math.log(w) - math.log(s) - 0.5 * (z := (x - m) / s) * z for w, m, s in self.parts if w > 0.0]
+        largest = max(logs)
+        if math.isinf(largest):
+            return largest
+        return largest + math.log(sum(math.exp(log - largest) for log in logs) / ROOT_TAU)
 
     def cdf(self, x: float) -> float:
         """P(X ≤ x)."""

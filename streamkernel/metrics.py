@@ -71,7 +71,7 @@ class NLPD(MeanMetric, RegressionMetric):
 
     def _eval(self, y_true: float, y_pred: Distribution) -> float:
         _check_distribution(self, y_pred)
-        if isinstance(y_pred, proba.Gaussian):
+        if isinstance(y_pred, proba.Gaussian | GaussianMixture):
             try:
                 return float(-y_pred.log_pdf(y_true))
             except OverflowError:  # of the squared distance

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import compose, conf, linear_model, preprocessing, proba, utils
 from river import metrics as river_metrics
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from streamkernel import datasets, distributions, metrics
 
@@ -69,6 +69,19 @@ def test_nlpd_of_a_gaussian(y, mean, sd):
 def test_nlpd_of_a_mixture():
     assert score(metrics.NLPD(), 1.0, BIMODAL) == pytest.approx(-math.log(BIMODAL(1.0)))
     assert score(metrics.NLPD(), 1e6, BIMODAL) == math.inf
+
+
+@pytest.mark.parametrize("y", [-4.05, 1.0, 40.0, 1e6, -1e100])
+def test_nlpd_of_a_mixture_where_its_density_underflows(y):
+    known = distributions.GaussianMixture(*zip(*BIMODAL.parts, strict=True))
+    logs = [math.log(w) + stats.norm.logpdf(y, m, s) for w, m, s in BIMODAL.parts]
+    assert score(metrics.NLPD(), y, known) == pytest.approx(-special.logsumexp(logs), rel=1e-12)
+
+
+def test_nlpd_of_a_mixture_of_one_is_that_of_its_part():
+    for y, sd in ((4.0, 0.1), (10.0, 0.1), (0.05, 0.1), (1e-200, 1e-150)):
+        one = distributions.GaussianMixture([1.0, 0.0], [0.0, y], [sd, sd])  # and a part that does not count
+        assert score(metrics.NLPD(), y, one) == pytest.approx(score(metrics.NLPD(), y, gaussian(0.0, sd)), rel=1e-12)
 
 
 def test_nlpd_far_out_and_without_variance():
@@ -327,3 +340,5 @@ def test_a_target_too_far_to_square_has_no_density() -> None:
     metric = metrics.NLPD()
     metric.update(1e200, proba.Gaussian._from_state(n=1, m=0.0, var=1.0, ddof=0))
     assert metric.get() == math.inf
+    far = distributions.GaussianMixture([1.0], [0.0], [1e-60])
+    assert far(1e100) == 0.0 and score(metrics.NLPD(), 1e100, far) == math.inf
