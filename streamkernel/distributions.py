@@ -18,6 +18,7 @@ __all__ = ["LEVEL", "GaussianMixture", "central_interval", "normal_reach", "poin
 
 # The probability of an interval, unless another is asked for.
 LEVEL = 0.9
+ROOT_TAU = math.sqrt(math.tau)
 
 
 @formerly(level="confidence_level")
@@ -155,26 +156,26 @@ class GaussianMixture(Distribution):
         self.weights = weights
         self.means = means
         self.deviations = deviations
-        self._parts = [(float(w), float(m), float(s)) for w, m, s in zip(weights, means, deviations, strict=True)]
+        self.parts = [(float(w), float(m), float(s)) for w, m, s in zip(weights, means, deviations, strict=True)]
 
     @property
     def mu(self) -> float:
         """The mean."""
-        return sum(w * m for w, m, _ in self._parts)
+        return sum(w * m for w, m, _ in self.parts)
 
     @property
     def sigma(self) -> float:
         """The standard deviation."""
         center = self.mu
-        variance = sum(w * (s * s + (m - center) * (m - center)) for w, m, s in self._parts)
+        variance = sum(w * (s * s + (m - center) * (m - center)) for w, m, s in self.parts)
         if variance < math.inf:
             return math.sqrt(variance)
-        return math.hypot(*(math.sqrt(w) * part for w, m, s in self._parts for part in (s, m - center)))
+        return math.hypot(*(math.sqrt(w) * part for w, m, s in self.parts for part in (s, m - center)))
 
     @property
     def mode(self) -> float:
         """The mean of the part with the highest peak."""
-        return max(self._parts, key=lambda part: part[0] / part[2])[1]
+        return max(self.parts, key=lambda part: part[0] / part[2])[1]
 
     @property
     def n_samples(self) -> int:
@@ -183,12 +184,19 @@ class GaussianMixture(Distribution):
 
     def __call__(self, x: float) -> float:
         """The density at x."""
-        scale = math.sqrt(2.0 * math.pi)
-        return sum(w * math.exp(-0.5 * ((x - m) / s) ** 2) / (s * scale) for w, m, s in self._parts)
+        return sum(w * math.exp(-0.5 * (z := (x - m) / s) * z) / (s * ROOT_TAU) for w, m, s in self.parts)
+
+    def log_pdf(self, x: float) -> float:
+        """The logarithm of the density at x, a number where the density itself underflows."""
+        logs = [math.log(w) - math.log(s) - 0.5 * (z := (x - m) / s) * z for w, m, s in self.parts if w > 0.0]
+        largest = max(logs)
+        if math.isinf(largest):
+            return largest
+        return largest + math.log(sum(math.exp(log - largest) for log in logs) / ROOT_TAU)
 
     def cdf(self, x: float) -> float:
         """P(X ≤ x)."""
-        return sum(w * 0.5 * math.erfc((m - x) / (s * math.sqrt(2.0))) for w, m, s in self._parts)
+        return sum(w * 0.5 * math.erfc((m - x) / (s * math.sqrt(2.0))) for w, m, s in self.parts)
 
     @formerly(level="confidence_level")
     def interval(self, confidence_level: float) -> Any:
@@ -197,7 +205,7 @@ class GaussianMixture(Distribution):
 
     def sample(self) -> float:
         """A random value."""
-        ((_, mean, deviation),) = self._rng.choices(self._parts, [w for w, _, _ in self._parts])
+        ((_, mean, deviation),) = self._rng.choices(self.parts, [w for w, _, _ in self.parts])
         return self._rng.gauss(mean, deviation)
 
     def update(self, x: Any) -> None:

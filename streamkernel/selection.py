@@ -27,6 +27,8 @@ CRITERIA = {"loo": criteria.leave_one_out, "evidence": criteria.evidence}
 THRESHOLD_SHARE = 0.3
 THRESHOLD_RANGE = (1e-8, 1e-2)
 FEWEST_SAMPLES = 5
+# Of features and targets: the criteria are made of their squares.
+SMALLEST_SPREAD, LARGEST_FEATURE = 1e-140, 1e140
 HELD_OUT_SHARE = 5  # one fifth
 # Factors on the starting length scales from which descents begin.
 WIDTHS = (1.0, 0.3, 3.0)
@@ -116,6 +118,7 @@ def tune(
     targets = _targets(learner, y, len(samples))
     if len(samples) < FEWEST_SAMPLES:
         raise ValueError(f"X has {len(samples)} samples: tune needs at least {FEWEST_SAMPLES}")
+    _check_sizes(names, samples, targets)
 
     learning = getattr(learner, "kernel_learning", None)
     if learning and criterion == "first_level":
@@ -130,7 +133,8 @@ def tune(
     choices, point = [given], None
     for end in (split, len(samples)):
         part = slice(max(0, end - max_samples), end)
-        if np.ptp(targets[part], axis=0).any():  # what does not vary says nothing about a kernel
+        # What does not vary says nothing about a kernel.
+        if np.ptp(targets[part], axis=0).max() >= SMALLEST_SPREAD:
             choice, point = _choose(given, names, samples[part], targets[part], criterion, ard, point, max_evaluations)
             choices.append(choice)
             if may_forget:
@@ -171,6 +175,18 @@ def _targets(learner: Any, y: Any, count: int) -> Matrix:
     return indicators if len(classes) < 3 else indicators - indicators.mean(axis=0)
 
 
+def _check_sizes(names: tuple[Feature, ...], samples: Matrix, targets: Matrix) -> None:
+    """Raise an error where squares of features or targets are no numbers, or none but zero."""
+    reading.check_targets(targets)
+    for name, column in zip(names, samples.T, strict=True):
+        if (size := float(np.abs(column).max())) > LARGEST_FEATURE:
+            raise ValueError(f"feature {name!r} of X is as large as {size:g}: tune takes up to 1e140; rescale it")
+    columns = {f"feature {name!r} of X": samples[:, [j]] for j, name in enumerate(names)} | {"y": targets}
+    for what, values in columns.items():
+        if 0.0 < (spread := float(np.ptp(values, axis=0).max())) < SMALLEST_SPREAD:
+            raise ValueError(f"{what} varies by {spread:g} only: tune takes from 1e-140 on; rescale it")
+
+
 def _choose(
     given: _Choice,
     names: tuple[Feature, ...],
@@ -197,6 +213,7 @@ def _family(
     """The kernels among which one is chosen."""
     if kernel is None:
         return criteria.Gaussian(samples, names, per_feature=ard)
+    kernel.diagonal(samples, names)  # an error where the kernel is no number, before it is followed from there
     return criteria.Expression(samples, names, kernel.per_feature(names) if ard else kernel)
 
 

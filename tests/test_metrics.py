@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import compose, conf, linear_model, preprocessing, proba, utils
 from river import metrics as river_metrics
-from scipy import integrate, stats
+from scipy import integrate, special, stats
 
 from streamkernel import datasets, distributions, metrics
 
@@ -71,6 +71,19 @@ def test_nlpd_of_a_mixture():
     assert score(metrics.NLPD(), 1e6, BIMODAL) == math.inf
 
 
+@pytest.mark.parametrize("y", [-4.05, 1.0, 40.0, 1e6, -1e100])
+def test_nlpd_of_a_mixture_where_its_density_underflows(y):
+    known = distributions.GaussianMixture(*zip(*BIMODAL.parts, strict=True))
+    logs = [math.log(w) + stats.norm.logpdf(y, m, s) for w, m, s in BIMODAL.parts]
+    assert score(metrics.NLPD(), y, known) == pytest.approx(-special.logsumexp(logs), rel=1e-12)
+
+
+def test_nlpd_of_a_mixture_of_one_is_that_of_its_part():
+    for y, sd in ((4.0, 0.1), (10.0, 0.1), (0.05, 0.1), (1e-200, 1e-150)):
+        one = distributions.GaussianMixture([1.0, 0.0], [0.0, y], [sd, sd])  # and a part that does not count
+        assert score(metrics.NLPD(), y, one) == pytest.approx(score(metrics.NLPD(), y, gaussian(0.0, sd)), rel=1e-12)
+
+
 def test_nlpd_far_out_and_without_variance():
     assert score(metrics.NLPD(), 100.0, gaussian()) == pytest.approx(5000 + 0.5 * math.log(math.tau))
     assert score(metrics.NLPD(), 1.0, gaussian(sd=0.0)) == math.inf
@@ -87,18 +100,34 @@ def test_crps_of_a_point_is_the_absolute_error():
     assert score(metrics.CRPS(), 3.0, gaussian(1.0, 0.0)) == 2.0
 
 
-@pytest.mark.parametrize("y", [-50.0, -4.0, 0.0, 3.0, 80.0])
-def test_crps_of_a_mixture(y):
-    """Against the closed form of Grimit et al. (2006): Σ w A(y − m, s²) − ½ ΣΣ w w' A(m − m', s² + s'²)."""
+def expected_crps(y, parts):
+    """The closed form of Grimit et al. (2006): Σ w A(y − m, s²) − ½ ΣΣ w w' A(m − m', s² + s'²)."""
 
     def expected_distance(d, s):  # E|N(d, s²)|
         return d * (2 * stats.norm.cdf(d / s) - 1) + 2 * s * stats.norm.pdf(d / s)
 
-    parts = BIMODAL.parts
-    expected = sum(w * expected_distance(y - m, s) for w, m, s in parts) - 0.5 * sum(
+    return sum(w * expected_distance(y - m, s) for w, m, s in parts) - 0.5 * sum(
         w * v * expected_distance(m - n, math.hypot(s, t)) for w, m, s in parts for v, n, t in parts
     )
+
+
+@pytest.mark.parametrize("y", [-50.0, -4.0, 0.0, 3.0, 80.0])
+def test_crps_of_a_mixture(y):
+    expected = expected_crps(y, BIMODAL.parts)
     assert score(metrics.CRPS(), y, BIMODAL) == pytest.approx(expected, abs=1e-6)
+    known = distributions.GaussianMixture(*zip(*BIMODAL.parts, strict=True))
+    assert score(metrics.CRPS(), y, known) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("y", [0.2644556, -3.0, 10.0])
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_crps_of_a_mixture_with_a_narrow_part_is_the_integral(y, unit):
+    weights, means, deviations = (0.76, 0.24), np.array([0.26445563, -0.31392281]), np.array([0.00389138, 2.30308524])
+    t = np.linspace(-30.0, 30.0, 2_000_001)
+    cdf = sum(w * stats.norm.cdf(t, m, s) for w, m, s in zip(weights, means, deviations, strict=True))
+    mixture = distributions.GaussianMixture(weights, unit * means, unit * deviations)
+    expected = integrate.trapezoid((cdf - (t >= y)) ** 2, t)
+    assert score(metrics.CRPS(), unit * y, mixture) == pytest.approx(unit * expected, rel=1e-3)
 
 
 def test_general_route_agrees_with_the_gaussian_one():
@@ -311,3 +340,5 @@ def test_a_target_too_far_to_square_has_no_density() -> None:
     metric = metrics.NLPD()
     metric.update(1e200, proba.Gaussian._from_state(n=1, m=0.0, var=1.0, ddof=0))
     assert metric.get() == math.inf
+    far = distributions.GaussianMixture([1.0], [0.0], [1e-60])
+    assert far(1e100) == 0.0 and score(metrics.NLPD(), 1e100, far) == math.inf

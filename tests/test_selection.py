@@ -171,6 +171,21 @@ def test_a_kernel_keeps_its_form() -> None:
     assert len(set(apart.kernel.theta)) == 2
 
 
+def test_an_offset_of_zero_stays_zero() -> None:
+    X, y = wave(60)
+    model = tune(kernels.Polynomial(2, offset=0.0), X, y)
+    assert model.kernel.offset == 0.0 and model.size
+
+
+@pytest.mark.parametrize("criterion", ["loo", "evidence"])
+def test_what_hardly_varies_at_first_does_not_count_there(criterion: str) -> None:
+    X, y = wave(60)
+    late = np.where(np.arange(60) < 50, 1e-200, 1.0)
+    for samples, targets in ((X * late[:, None], y), (X, y * late), (np.full((60, 2), 1e-160), y)):
+        model = tune(None, samples, targets, criterion)
+        assert math.isfinite(model.predict_one({0: 0.5, 1: 0.5}))
+
+
 def test_the_window_may_be_longer_than_the_criterion_sees() -> None:
     X, y = wave(100)
     model = tune(None, X, y, max_samples=30, max_evaluations=10)
@@ -228,6 +243,10 @@ def test_twice_the_same() -> None:
         ({"X": np.zeros(60)}, ValueError, "X must have two dimensions"),
         ({"model": "KRLS"}, TypeError, "model must be a learner, a kernel or None, got 'KRLS'"),
         ({"model": LSSVMClassifier(), "y": ["a"] * 3}, ValueError, r"y must hold one label per row of X \(60\), got 3"),
+        ({"X": 1e160 * wave(60)[0]}, ValueError, r"feature 0 of X is as large as 2\.\d+e\+160: tune takes up to 1e140"),
+        ({"X": 1e-170 * wave(60)[0]}, ValueError, r"feature 0 of X varies by 4\.\d+e-170 only: tune .*; rescale it"),
+        ({"y": 1e-180 * wave(60)[1]}, ValueError, r"y varies by \d\.\d+e-180 only: tune takes from 1e-140 on; rescale"),
+        ({"y": 1e160 * wave(60)[1]}, ValueError, r"target y is .*e\+160: it must be at most 1e\+100 either way"),
         ({"max_samples": 0}, ValueError, "max_samples must be a whole number >= 1"),
         ({"max_samples": None}, TypeError, "max_samples must be a whole number >= 1"),
         ({"max_evaluations": 1.5}, TypeError, "max_evaluations must be a whole number >= 1"),

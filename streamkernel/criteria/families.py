@@ -16,6 +16,8 @@ from ..kernels import Feature
 # The prior of the logarithms: how widely they spread about their center, and how far they may go from it.
 SCALE_SPREAD, TREND_SPREAD, PARAMETER_SPREAD = 2.0, 2.5, 3.0
 SCALE_REACH, TREND_REACH, PARAMETER_REACH = (-12.0, 9.0), (-10.0, 6.0), (-8.0, 8.0)
+# Of a sample or a spread, squared: what is divided by a smaller one overflows.
+SMALLEST_SIZE = 1e-290
 
 
 class Family(abc.ABC):
@@ -88,12 +90,13 @@ class Gaussian(Family):
 
     def __init__(self, X: Matrix, names: Sequence[Feature], per_feature: bool = True, trend: bool = True) -> None:
         self._names, self._trend = names, trend
-        self._alive = np.ptp(X, axis=0) > 0.0
+        self._alive = np.ptp(X, axis=0) > math.sqrt(SMALLEST_SIZE)
         varying = X[:, self._alive]
         self._units = varying.std(axis=0)
         self._X = (varying - varying.mean(axis=0)) / self._units
         self._products = X @ X.T if trend else np.zeros((1, 1))
-        size = float(np.trace(self._products)) / len(X) or 1.0
+        size = float(np.trace(self._products)) / len(X)
+        size = size if size > SMALLEST_SIZE else 1.0
         self._scales = self._X.shape[1] if per_feature else 1
         features = max(1, self._X.shape[1])
         centers = [(0.5 / features, SCALE_SPREAD, SCALE_REACH)] * self._scales
@@ -148,7 +151,7 @@ class Gaussian(Family):
 
 
 class Expression(Family):
-    """Any kernel on given samples, as a function of the logarithms of its finite parameters.
+    """Any kernel on given samples, as a function of the logarithms of its finite parameters that are not zero.
 
     Parameters
     ----------
@@ -171,7 +174,8 @@ class Expression(Family):
         reach: tuple[float, float] = PARAMETER_REACH,
     ) -> None:
         self._X, self._names, self._kernel = X, names, kernel
-        self._tuned = np.isfinite(kernel.theta)  # an infinite length scale stays infinite
+        # An infinite length scale stays infinite, an offset of zero zero.
+        self._tuned = np.isfinite(kernel.theta) & (kernel.theta > 0.0)
         self.start = self.center = np.log(kernel.theta[self._tuned])
         self.spread = np.full(len(self.center), PARAMETER_SPREAD)
         self.reach = np.tile(reach, (len(self.center), 1))
@@ -188,7 +192,7 @@ class Expression(Family):
 
     def gram(self, point: Vector) -> tuple[Matrix, Matrix]:
         """K, twice."""
-        gram = self.kernel(point)(self._X, features=self._names)
+        gram = self.kernel(point).compile(self._names).gram(self._X, self._X)
         return gram, gram
 
     def slope(self, point: Vector, shape: Matrix, weights: Matrix) -> Vector:

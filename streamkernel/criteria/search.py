@@ -96,6 +96,8 @@ def objective_of(family: Family, targets: Matrix, criterion: Criterion, prior: P
         except linalg.LinAlgError:  # a point where the matrix is singular to rounding is a bad one
             return HOPELESS, np.zeros_like(point)
         slope = np.append(family.slope(point[:-1], shape, weights), ridge * float(np.trace(weights)))
+        if not (math.isfinite(value) and np.isfinite(slope).all()):  # so is one where it overflows
+            return HOPELESS, np.zeros_like(point)
         if prior is None:
             return value, slope
         surprise, pull = prior(point)
