@@ -85,6 +85,11 @@ class Encoder:
         self.columns, self.words, self._labels = list(columns), words, dict(labels)
         self._arrange()
 
+    def rename(self, names: Mapping[Hashable, Hashable]) -> None:
+        """Read features from now on by other names; the columns are called as before."""
+        self._labels = {names.get(name, name): label for name, label in self._labels.items()}
+        self._arrange()
+
     @property
     def labels(self) -> list[tuple[Hashable, str]]:
         """Features and what they are called in the columns, for a checkpoint."""

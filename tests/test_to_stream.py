@@ -88,6 +88,26 @@ def test_other_regressors() -> None:
         assert np.abs(predicted - pipeline.predict(X)).max() < 0.02 * np.std(y)
 
 
+@pytest.mark.parametrize("is_scaled", [False, True])
+def test_the_automatic_regressor_goes_on_by_name(is_scaled: bool, tmp_path: Any) -> None:
+    X, y = table(100)
+    regressor: Any = batch.AutoKernelRegressor("low")
+    if is_scaled:
+        regressor = TransformedTargetRegressor(regressor, transformer=StandardScaler())
+    pipeline = make_pipeline(StandardScaler(), regressor).fit(X, y)
+    numbered = streamkernel.to_stream(make_pipeline(StandardScaler(), regressor).fit(X.to_numpy(), y))
+    stream, asked = streamkernel.to_stream(pipeline), streamkernel.to_stream(pipeline)
+    np.testing.assert_allclose([asked.predict_one(x) for x in rows(X)], pipeline.predict(X), rtol=1e-12)
+    streamkernel.save(stream, tmp_path / "model.skm")
+    same = streamkernel.load(tmp_path / "model.skm")
+    for x, values in zip(rows(X), X.to_numpy().tolist(), strict=True):
+        expected = numbered.predict_one(dict(enumerate(values)))
+        assert stream.predict_one(x) == same.predict_one(x) == expected
+        numbered.learn_one(dict(enumerate(values)), 200.0)
+        stream.learn_one(x, 200.0)
+        same.learn_one(x, 200.0)
+
+
 @pytest.mark.parametrize("inside", [False, True])
 def test_scaled_targets(inside: bool) -> None:
     X, y = table()
