@@ -32,6 +32,7 @@ ESTIMATORS = {
     "ridge": batch.KernelRidge(kernels.RBF(1.5), ridge=0.1),
     "aggregating": batch.KernelRidge(kernels.RBF(1.5), ridge=0.1, method="ckaar"),
     "by column": batch.KernelRidge(kernels.RBF((1.0, 50.0, 2.0)) + 0.5, ridge=0.1),
+    "odd": batch.KernelRidge(kernels.Odd(kernels.RBF((1.0, 50.0, 2.0))) + 0.5, ridge=0.1),
     "by number": batch.KernelRidge(kernels.Matern52({0: 1.0, 1: 50.0, 2: 2.0}), ridge=0.1),
     "not centered": batch.KernelRidge(kernels.RBF(1.5), ridge=0.1, center=False),
 }
