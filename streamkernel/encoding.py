@@ -90,6 +90,11 @@ class Encoder:
             self._words[label] = dict(pairs)
         self._arrange()
 
+    def rename(self, names: Mapping[Hashable, Hashable]) -> None:
+        """Read features from now on by other names; the columns are called as before."""
+        self._labels = {names.get(name, name): label for name, label in self._labels.items()}
+        self._arrange()
+
     @property
     def words(self) -> dict[str, list[Any]]:
         """The words of each feature, for a checkpoint; with its column where that is called otherwise than usual."""

@@ -11,7 +11,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
 from streamkernel import datasets, kernels
-from streamkernel.batch import FLKL, LSSVM, CoKER, CoKERClassifier, FLKLRegressor
+from streamkernel.batch import FLKL, LSSVM, CoKER, CoKERClassifier, FLKLRegressor, KernelRidge
 from streamkernel.batch.cross_validation import copies_left_out, leave_folds_out, press
 from streamkernel.batch.experts import default_kernels, in_sample_loss
 from streamkernel.batch.first_level import training_criterion
@@ -54,6 +54,23 @@ def test_whole_weights_are_repetitions(model: Any) -> None:
     mixed = np.random.default_rng(1).permutation(np.repeat(np.arange(len(X)), counts))
     shuffled = clone(model).fit(X[mixed], y[mixed])
     np.testing.assert_allclose(outputs(weighted, X), outputs(shuffled, X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("variance", ["training", "residual_model"])
+def test_deviations_of_whole_weights_are_those_of_repetitions(variance: str) -> None:
+    model = KernelRidge(kernels.RBF(1.0), ridge=1.0, variance=variance)
+    X, y, counts = problem(model)
+    weighted = clone(model).fit(X, y, sample_weight=counts).predict(X, return_std=True)
+    repeated = clone(model).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).predict(X, return_std=True)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-8)
+
+
+def test_left_out_residuals_count_by_weight() -> None:
+    model = KernelRidge(kernels.RBF(1.0), ridge=1.0, variance="loo")
+    X, y, counts = problem(model)
+    model.fit(X, y, sample_weight=counts)
+    expected = np.average(model.leave_one_out_residuals_**2, weights=counts[counts > 0])
+    np.testing.assert_allclose(model.predict(X, return_std=True)[1] ** 2, expected, rtol=1e-12)  # type: ignore[index]
 
 
 @pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS], ids=str)

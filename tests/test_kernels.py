@@ -175,6 +175,13 @@ def test_gradients_of_a_point_with_itself_are_finite(kernel: kernels.Kernel) -> 
     assert np.isfinite(kernel.gradients(X)).all()
 
 
+@each([kernel for kernel in KERNELS if "Custom" not in repr(kernel)])
+def test_renamed_features_keep_their_length_scales(kernel: kernels.Kernel) -> None:
+    X, names = samples(kernel), ["z", "m", "a"]
+    renamed = kernel.renamed(names)
+    np.testing.assert_allclose(renamed(X[:, ::-1], features=names[::-1]), kernel(X), rtol=1e-12, atol=1e-13)
+
+
 @each(KERNELS)
 def test_theta_round_trip(kernel: kernels.Kernel) -> None:
     assert kernel.with_theta(kernel.theta) == kernel

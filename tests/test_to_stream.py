@@ -32,6 +32,7 @@ ESTIMATORS = {
     "ridge": batch.KernelRidge(kernels.RBF(1.5), ridge=0.1),
     "aggregating": batch.KernelRidge(kernels.RBF(1.5), ridge=0.1, method="ckaar"),
     "by column": batch.KernelRidge(kernels.RBF((1.0, 50.0, 2.0)) + 0.5, ridge=0.1),
+    "odd": batch.KernelRidge(kernels.Odd(kernels.RBF((1.0, 50.0, 2.0))) + 0.5, ridge=0.1),
     "by number": batch.KernelRidge(kernels.Matern52({0: 1.0, 1: 50.0, 2: 2.0}), ridge=0.1),
     "not centered": batch.KernelRidge(kernels.RBF(1.5), ridge=0.1, center=False),
 }
@@ -86,6 +87,26 @@ def test_other_regressors() -> None:
         stream = streamkernel.to_stream(pipeline, max_size=None)
         predicted = [stream.predict_one(x) for x in rows(X)]
         assert np.abs(predicted - pipeline.predict(X)).max() < 0.02 * np.std(y)
+
+
+@pytest.mark.parametrize("is_scaled", [False, True])
+def test_the_automatic_regressor_goes_on_by_name(is_scaled: bool, tmp_path: Any) -> None:
+    X, y = table(100)
+    regressor: Any = batch.AutoKernelRegressor("low")
+    if is_scaled:
+        regressor = TransformedTargetRegressor(regressor, transformer=StandardScaler())
+    pipeline = make_pipeline(StandardScaler(), regressor).fit(X, y)
+    numbered = streamkernel.to_stream(make_pipeline(StandardScaler(), regressor).fit(X.to_numpy(), y))
+    stream, asked = streamkernel.to_stream(pipeline), streamkernel.to_stream(pipeline)
+    np.testing.assert_allclose([asked.predict_one(x) for x in rows(X)], pipeline.predict(X), rtol=1e-12)
+    streamkernel.save(stream, tmp_path / "model.skm")
+    same = streamkernel.load(tmp_path / "model.skm")
+    for x, values in zip(rows(X), X.to_numpy().tolist(), strict=True):
+        expected = numbered.predict_one(dict(enumerate(values)))
+        assert stream.predict_one(x) == same.predict_one(x) == expected
+        numbered.learn_one(dict(enumerate(values)), 200.0)
+        stream.learn_one(x, 200.0)
+        same.learn_one(x, 200.0)
 
 
 @pytest.mark.parametrize("inside", [False, True])

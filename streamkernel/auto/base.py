@@ -10,8 +10,8 @@ import abc
 import copy
 import math
 import numbers
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from river import base
@@ -247,6 +247,12 @@ class AutoKernelModel(base.Estimator, Checkpointed):
         if found is not None:
             self._history.append((portrait.count, found))
             self._portrait = None
+
+    def renamed(self, names: Sequence[Hashable]) -> Self:
+        """A copy whose features 0, 1, ... are called by these names; what it tells of its columns keeps the numbers."""
+        known = copy.deepcopy(self)
+        known._encoder.rename(dict(enumerate(names)))
+        return known
 
     # What it has found -----------------------------------------------------------------------------------------------
 

@@ -105,7 +105,8 @@ class KernelRidge(KernelParameters, RegressorMixin, BaseEstimator):  # type: ign
     variance
         What `predict(X, return_std=True)` is the root of, one of `variances.VARIANCES`: constant from the
         "training" or leave-one-out ("loo") residuals, or a second model of their squares ("residual_model",
-        "loo_residual_model"). `HKRR` and `LOOHKRR` fit mean and variance together.
+        "loo_residual_model"). Squared residuals count by the samples' weights; to leave a sample out is to leave out
+        all that it counts for. `HKRR` and `LOOHKRR` fit mean and variance together.
     noise_kernel
         The kernel of the second model; None is that of the mean.
     noise_ridge
@@ -230,7 +231,14 @@ class KernelRidge(KernelParameters, RegressorMixin, BaseEstimator):  # type: ign
         left_out = self.leave_one_out_residuals_
         residuals = self._targets - fitted
         return VarianceModel(
-            self.variance, self.X_fit_, residuals, left_out, kernel, self.noise_ridge, features=self._features
+            self.variance,
+            self.X_fit_,
+            residuals,
+            left_out,
+            kernel,
+            self.noise_ridge,
+            features=self._features,
+            weights=self._weights,
         )
 
     def predict_all(self, X: ArrayLike) -> dict[str, Vector]:

@@ -30,7 +30,8 @@ def to_stream(model: Any, **options: Any) -> Any:
         A fitted estimator of `streamkernel.batch`; a scikit-learn `Pipeline` of scalers (`StandardScaler`,
         `MinMaxScaler`, `RobustScaler`, `MaxAbsScaler`) that ends in one; or a `TransformedTargetRegressor` around
         either, with one of these scalers or none. A pipeline becomes a river pipeline: the scaling as it was fitted,
-        which stays, and the streaming learner. Features have the names that they had in the fit, or 0, 1, ...
+        which stays, and the streaming learner. Features have the names that they had in the fit, or 0, 1, ...; an
+        `AutoKernelRegressor` behind scalers has learned columns without names, and explains itself by their numbers.
     options
         Arguments of the estimator's own `to_stream`, such as `max_size`.
 
@@ -137,7 +138,7 @@ def _renamed(estimator: Any, names: Sequence[Any], order: list[int]) -> Iterator
             yield attribute, np.ascontiguousarray(value[:, order])
         elif attribute == "_features":
             yield attribute, [names[i] for i in order]
-        elif attribute == "kernel_":
+        elif attribute in ("kernel_", "stream_"):
             yield attribute, value.renamed(names)
         elif attribute == "kernels_":
             yield attribute, tuple(kernel.renamed(names) for kernel in value)

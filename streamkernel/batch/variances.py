@@ -42,6 +42,9 @@ class VarianceModel:
         The second model's output can be negative: the variance is at least this fraction of the mean squared residual.
     features
         Names of the columns, for kernels that name their features.
+    weights
+        What each sample counts, None is one: its squared residual counts so in the mean and in the second model. A
+        leave-one-out residual is that of the sample as a whole, all that it stands for left out together.
 
     Attributes
     ----------
@@ -80,21 +83,23 @@ class VarianceModel:
         ridge: float = 1.0,
         floor: float = 0.01,
         features: Sequence[Hashable] | None = None,
+        weights: Vector | None = None,
     ) -> None:
         checks.choice("variance", kind, VARIANCES)
         arguments.positive("noise_ridge", ridge)
         arguments.positive("floor", floor)
         squared = (loo_residuals if kind.startswith("loo") else residuals) ** 2
-        count, average = len(squared), float(squared.mean())
+        counts = np.ones(len(squared)) if weights is None else weights
+        total, average = float(counts.sum()), float(np.average(squared, weights=counts))
         self.smallest = floor * average
         if kind.endswith("model"):
-            second = RidgeSystem(kernel(samples, features=features), ridge, bias=True)
+            second = RidgeSystem(kernel(samples, features=features), ridge / counts, bias=True)
             coefficients, bias = second.solve(squared)
             self.expansion = Expansion(kernel, samples, np.asarray(coefficients), float(bias), features)
             without = squared - second.leave_one_out_residuals(squared)
         else:
             self.expansion = Expansion(kernel, samples[:0], np.zeros(0), average, features)
-            without = (count * average - squared) / (count - 1)
+            without = (total * average - counts * squared) / (total - counts)
         self.leave_one_out: Vector = np.maximum(without, self.smallest)
 
     def __call__(self, X: Matrix) -> Vector:

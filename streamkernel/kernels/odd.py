@@ -67,6 +67,10 @@ class Odd(Kernel):
         """The kernel with length scales of its own for each feature."""
         return type(self)(self.kernel.per_feature(features))
 
+    def renamed(self, names: Sequence[Feature]) -> Self:
+        """The kernel where the features 0, 1, ... are called by these names."""
+        return type(self)(self.kernel.renamed(names))
+
     @property
     def depends_on_width(self) -> bool:
         """Whether the kernel does."""
