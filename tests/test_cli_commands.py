@@ -390,3 +390,24 @@ assert not later, later
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.fixture
+def noise_csv(tmp_path):
+    """Two hundred days of noise, and three days that are to come."""
+    values = [*np.random.default_rng(1).normal(size=200).round(6), "", "", ""]
+    days = [str(np.datetime64("2024-01-01") + i) for i in range(len(values))]
+    write(tmp_path / "n.csv", ["t", "y"], list(zip(days, values, strict=True)))
+    return str(tmp_path / "n.csv")
+
+
+def refused(capsys, *arguments):
+    assert cli.main([str(argument) for argument in arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(("option", "names"), [("--features", "t,y"), ("--features", "y"), ("--group", "y")])
+def test_a_forecast_is_not_made_from_the_series_itself(noise_csv, capsys, option, names):
+    said = refused(capsys, "forecast", noise_csv, "--column", "y", option, names)
+    assert f"{option} has 'y', which is the series" in said

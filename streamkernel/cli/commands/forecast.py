@@ -112,6 +112,9 @@ def _outcomes(arguments: argparse.Namespace, seen: SeriesView | None) -> dict[st
     from ..records import read_records
 
     features = column_names(arguments.features) or []
+    for option, names in (("features", features), ("group", [arguments.group])):
+        if arguments.column in names:
+            raise CommandError(f"--{option} has {arguments.column!r}, which is the series")
     try:
         rows = list(read_records(arguments, [arguments.column, *features]))
         if not rows:
