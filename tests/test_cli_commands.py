@@ -411,3 +411,22 @@ def refused(capsys, *arguments):
 def test_a_forecast_is_not_made_from_the_series_itself(noise_csv, capsys, option, names):
     said = refused(capsys, "forecast", noise_csv, "--column", "y", option, names)
     assert f"{option} has 'y', which is the series" in said
+
+
+def test_a_horizon_takes_the_first_rows_of_the_future(noise_csv, capsys):
+    command = ["forecast", noise_csv, "--column", "y", "--features", "t"]
+    assert cli.main([*command, "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)["forecast"]
+    assert cli.main([*command, "--json", "--horizon", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["forecast"] == whole[:1]
+    assert "the horizon is 4, but 3 rows" in refused(capsys, *command, "--horizon", 4)
+
+
+def test_backtests_end_where_the_series_does(noise_csv, capsys):
+    """All of a huge number were counted through."""
+    command = ["forecast", noise_csv, "--column", "y", "--horizon", "25", "--json", "--backtest"]
+    found = []
+    for count in ("1000", str(sys.maxsize)):
+        assert cli.main([*command, count]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
