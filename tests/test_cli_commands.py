@@ -69,7 +69,7 @@ def test_the_examples_of_the_help_work(folder, capsys, monkeypatch, example):
     shorter = {
         "demo": ["--samples", "300"],
         "forecast": ["--backtest", "1"],
-        "equalize": ["--errors", "20", "--most", "3000", "--symbols", "500"],
+        "equalize": ["--errors", "20", "--most", "3000"] if "--curve" in arguments else ["--symbols", "500"],
     }
     assert cli.main([*arguments, *shorter.get(arguments[0], [])]) == 0
     assert capsys.readouterr().out or (folder / "predicted.csv").read_text()
@@ -430,3 +430,23 @@ def test_backtests_end_where_the_series_does(noise_csv, capsys):
         assert cli.main([*command, count]) == 0
         found.append(json.loads(capsys.readouterr().out))
     assert found[0] == found[1]
+
+
+CURVE_ONLY = [("--channel", "nonexistent"), ("--snr", "0:4:4"), ("--errors", "7"), ("--most", "7"), ("--plot", "a.png")]
+EQUALIZER_ONLY = [
+    *(["--taps", "1,2"], ["--noise", "1"], ["--symbols", "7"], ["--train", "7"], ["--alphabet", "qpsk"]),
+    *(["--directed"], ["--bayes"], ["--lags", "7"], ["--delay", "0"], ["--model", "krls"], ["--max-size", "7"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        *(([option, value], f"{option} goes with --curve") for option, value in CURVE_ONLY),
+        *((["--curve", *option], f"{option[0]} is for one equalizer") for option in EQUALIZER_ONLY),
+        (["--taps", ""], "--taps must be numbers"),
+        (["--symbols", "1", "--train", "1"], "--train 1 and --symbols 1: too few to decide"),
+    ],
+)
+def test_options_of_equalize_without_effect_are_errors(capsys, options, said):
+    assert said in refused(capsys, "equalize", *options)
