@@ -710,3 +710,33 @@ def test_a_feature_with_which_a_series_cannot_go_on_is_refused(unit: float, far:
                 model.forecast(1, [{"u": far}])
         model.learn_one(y, {"u": unit * float(rng.normal())})
     assert math.isfinite(model.forecast(1, [{"u": 0.0}])[0])
+
+
+# Seasons that are longer than what was seen ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [8, 60, 102])
+@pytest.mark.parametrize("season", [4, 50, 90, 300, (100, 4)])
+def test_a_season_that_was_not_seen_twice_makes_no_forecast_surer(season: Any, count: int) -> None:
+    """There were no errors on trial before the first season was over, and intervals had no width."""
+    values = np.random.default_rng(0).standard_normal(count).tolist()
+    first = season[0] if isinstance(season, tuple) else season
+    model, plain = learned(values, season=season), learned(values, season=1)
+    ahead, known = model.forecast(3, with_interval=True), plain.forecast(3, with_interval=True)
+    if count < 2 * first:
+        assert (model.forecast(3), ahead) == (plain.forecast(3), known)
+        assert model.seasons == ()
+        assert f"Season: none yet: {first} steps (given) were not seen twice." in model.explain()
+    assert all(interval.width > 0.3 * without.width for interval, without in zip(ahead, known))
+
+
+def test_a_season_that_was_not_seen_twice_goes_on_from_a_checkpoint_with_gaps_and_shifts() -> None:
+    values = [None if t % 20 == 19 else value + 40.0 * (t > 50) for t, value in enumerate(seasonal(180, 60))]
+    model = learned(values[:70], season=60)
+    again = AutoKernelForecaster.from_bytes(model.to_bytes())
+    for value in values[70:]:
+        model.learn_one(value)
+        again.learn_one(value)
+    assert again.to_bytes() == model.to_bytes()
+    assert "not seen twice" not in model.explain()
+    assert np.abs(np.array(model.forecast(60)) - seasonal(240, 60)[180:] - 40.0).mean() < 3.0

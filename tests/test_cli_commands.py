@@ -69,7 +69,7 @@ def test_the_examples_of_the_help_work(folder, capsys, monkeypatch, example):
     shorter = {
         "demo": ["--samples", "300"],
         "forecast": ["--backtest", "1"],
-        "equalize": ["--errors", "20", "--most", "3000", "--symbols", "500"],
+        "equalize": ["--errors", "20", "--most", "3000"] if "--curve" in arguments else ["--symbols", "500"],
     }
     assert cli.main([*arguments, *shorter.get(arguments[0], [])]) == 0
     assert capsys.readouterr().out or (folder / "predicted.csv").read_text()
@@ -390,3 +390,63 @@ assert not later, later
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.fixture
+def noise_csv(tmp_path):
+    """Two hundred days of noise, and three days that are to come."""
+    values = [*np.random.default_rng(1).normal(size=200).round(6), "", "", ""]
+    days = [str(np.datetime64("2024-01-01") + i) for i in range(len(values))]
+    write(tmp_path / "n.csv", ["t", "y"], list(zip(days, values, strict=True)))
+    return str(tmp_path / "n.csv")
+
+
+def refused(capsys, *arguments):
+    assert cli.main([str(argument) for argument in arguments]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(("option", "names"), [("--features", "t,y"), ("--features", "y"), ("--group", "y")])
+def test_a_forecast_is_not_made_from_the_series_itself(noise_csv, capsys, option, names):
+    said = refused(capsys, "forecast", noise_csv, "--column", "y", option, names)
+    assert f"{option} has 'y', which is the series" in said
+
+
+def test_a_horizon_takes_the_first_rows_of_the_future(noise_csv, capsys):
+    command = ["forecast", noise_csv, "--column", "y", "--features", "t"]
+    assert cli.main([*command, "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)["forecast"]
+    assert cli.main([*command, "--json", "--horizon", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["forecast"] == whole[:1]
+    assert "the horizon is 4, but 3 rows" in refused(capsys, *command, "--horizon", 4)
+
+
+def test_backtests_end_where_the_series_does(noise_csv, capsys):
+    """All of a huge number were counted through."""
+    command = ["forecast", noise_csv, "--column", "y", "--horizon", "25", "--json", "--backtest"]
+    found = []
+    for count in ("1000", str(sys.maxsize)):
+        assert cli.main([*command, count]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1]
+
+
+CURVE_ONLY = [("--channel", "nonexistent"), ("--snr", "0:4:4"), ("--errors", "7"), ("--most", "7"), ("--plot", "a.png")]
+EQUALIZER_ONLY = [
+    *(["--taps", "1,2"], ["--noise", "1"], ["--symbols", "7"], ["--train", "7"], ["--alphabet", "qpsk"]),
+    *(["--directed"], ["--bayes"], ["--lags", "7"], ["--delay", "0"], ["--model", "krls"], ["--max-size", "7"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        *(([option, value], f"{option} goes with --curve") for option, value in CURVE_ONLY),
+        *((["--curve", *option], f"{option[0]} is for one equalizer") for option in EQUALIZER_ONLY),
+        (["--taps", ""], "--taps must be numbers"),
+        (["--symbols", "1", "--train", "1"], "--train 1 and --symbols 1: too few to decide"),
+    ],
+)
+def test_options_of_equalize_without_effect_are_errors(capsys, options, said):
+    assert said in refused(capsys, "equalize", *options)

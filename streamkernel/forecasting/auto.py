@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,8 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         How many steps ahead forecasts are tried and weighed; further ones take the weights of the last. None is one
         season, or eight steps.
     season
-        The number of steps of a season, or a tuple of several, the shortest first. None finds them; 1 is none.
+        The number of steps of a season, or a tuple of several, the shortest first. None finds them; 1 is none. Until
+        the first one was seen twice, forecasts are made without it.
     confidence_level
         Of the intervals.
 
@@ -113,6 +114,7 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         self._next = FIRST_EXAMINATION
         self._examined = 0
         self._trials: Trials | None = None
+        self._without: Trials | None = None  # the season, while it was not seen twice: these forecast
         self._shifts: list[tuple[int, float]] = []
 
     # Learning --------------------------------------------------------------------------------------------------------
@@ -144,6 +146,7 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
                 self._examine()
             else:
                 self._trials.step(value, row)
+                self._go_on_without(lambda trials: trials.step(value, row))
                 self._look_for_shift()
         if self._count >= self._next:
             self._next = math.ceil(self._count * next(growth for size, growth in GROWTH if self._count < size))
@@ -181,11 +184,12 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         self._remember(value, row)
         if self._trials is not None:
             self._trials.skip(value, row)
+            self._go_on_without(lambda trials: trials.skip(value, row))
 
     def _look_for_shift(self) -> None:
         """Move the past to where a sudden change of level has brought the series, so that it is of use there."""
-        assert self._trials is not None
-        shift = self._trials.shift() if self._count > FEWEST_BEFORE_SHIFT else None
+        assert self._trials is not None and self._judged is not None
+        shift = self._judged.shift() if self._count > FEWEST_BEFORE_SHIFT else None
         if shift is None:
             return
         size, length = shift
@@ -202,7 +206,8 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         """Whether the series moved like this a long season ago, as it does on Mondays: that is no shift."""
         alike = [at - known for known, moved in self._shifts if moved * size > 0.0]
         usual = [season for season in USUAL if season >= LONG_SEASON]
-        turns = [season for season in self.seasons if season >= LONG_SEASON]
+        assert self._trials is not None
+        turns = [season for season in self._trials.structure.seasons if season >= LONG_SEASON]
         return any(
             any(abs(distance - season) <= SHIFT_LENGTH for season in usual)
             or any(abs(distance - season * round(distance / season)) <= SHIFT_LENGTH for season in turns)
@@ -238,10 +243,29 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         return Structure(Transform.of(values, log), seasons, deterministic)
 
     def _begin(self, structure: Structure) -> None:
+        self._trials = self._replayed(structure)
+        self._without = None if self._trials.has_seen_season else self._replayed(structure._replace(seasons=()))
+
+    def _replayed(self, structure: Structure) -> Trials:
         values, rows = np.array(self._values)[-REPLAYED:], list(self._features)[-REPLAYED:]
-        self._trials = Trials(structure, values, len(self._columns.names), self.horizon)
+        trials = Trials(structure, values, len(self._columns.names), self.horizon)
         for value, row in zip(values.tolist(), rows):
-            self._trials.step(value, row)
+            trials.step(value, row)
+        return trials
+
+    def _go_on_without(self, step: Callable[[Trials], None]) -> None:
+        """Let the trials without the season go on until it was seen twice."""
+        if self._without is None or self._trials is None:
+            return
+        if self._trials.has_seen_season:
+            self._without = None
+        else:
+            step(self._without)
+
+    @property
+    def _judged(self) -> Trials | None:
+        """The trials that forecast: those of a season that was not seen twice are too few to tell their errors."""
+        return self._trials if self._without is None else self._without
 
     # Forecasting -----------------------------------------------------------------------------------------------------
 
@@ -305,13 +329,13 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         return future
 
     def _means(self, future: Matrix) -> Vector:
-        if self._trials is None:
+        if self._judged is None:
             return np.full(len(future), self._values[-1])
-        return self._trials.forecast(future)
+        return self._judged.forecast(future)
 
     def _bounds(self, future: Matrix, level: float) -> tuple[Vector, Vector]:
-        if self._trials is not None:
-            return self._trials.interval(future, level)
+        if self._judged is not None:
+            return self._judged.interval(future, level)
         values = np.array(self._values)
         spread = float(np.ptp(values)) or (0.0 if len(values) > 1 else abs(float(values[0])) or 1.0)
         reach = FIRST_REACH * level * spread * np.sqrt(np.arange(1, len(future) + 1))
@@ -321,18 +345,18 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
 
     @property
     def seasons(self) -> tuple[int, ...]:
-        """The seasons in steps, the strongest first."""
-        return self._trials.structure.seasons if self._trials is not None else ()
+        """The seasons that forecasts are made with, in steps, the strongest first."""
+        return self._judged.structure.seasons if self._judged is not None else ()
 
     @property
     def weights(self) -> dict[str, tuple[float, float]]:
         """For each expert its weight one step ahead and at the end of the horizon."""
-        return {} if self._trials is None else self._trials.expert_weights()
+        return {} if self._judged is None else self._judged.expert_weights()
 
     @property
     def relevance(self) -> dict[int, float]:
         """How much each lag matters to the linear autoregressions; they sum to one."""
-        return {} if self._trials is None else self._trials.pool.relevance()
+        return {} if self._judged is None else self._judged.pool.relevance()
 
     def explain(self) -> str:
         """What was found and chosen, as text."""
@@ -361,7 +385,7 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
 
     def _facts(self) -> explaining.Facts:
         found = list(self._columns.names), self._examined, self._shifts, self._gaps
-        return explaining.Facts(self._count, np.array(self._values), self._trials, *found)
+        return explaining.Facts(self._count, np.array(self._values), self._judged, *found, self._given or ())
 
     # Checkpoints -----------------------------------------------------------------------------------------------------
 
@@ -373,6 +397,7 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
             "counts": [self._count, self._gaps, self._next, self._examined],
             "shifts": self._shifts,
             "trials": None if self._trials is None else self._trials.get_state(),
+            **({} if self._without is None else {"without": self._without.get_state()}),
         }
 
     def _set_state(self, state: dict[str, Any]) -> None:
@@ -383,6 +408,8 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
         self._shifts = state["shifts"]
         if state["trials"] is not None:
             self._trials = Trials.restored(state["trials"], self.horizon)
+        if "without" in state:
+            self._without = Trials.restored(state["without"], self.horizon)
 
 
 def _seasons(season: Any) -> tuple[int, ...] | None:

@@ -33,6 +33,8 @@ class Facts(NamedTuple):
     """The value at which the structure was examined last."""
     shifts: Sequence[tuple[int, float]]
     gaps: int
+    given: tuple[int, ...]
+    """The seasons that were given."""
 
 
 def text(model: AutoKernelForecaster, facts: Facts) -> str:
@@ -44,6 +46,8 @@ def text(model: AutoKernelForecaster, facts: Facts) -> str:
     transform = "logarithm, as the spread grows with the level" if structure.transform.log else "none"
     left_out = facts.trials.pool.left_out
     given = " (given)" if model.season is not None else ""
+    if facts.given and not structure.seasons:
+        given = f" yet: {facts.given[0]} steps (given) were not seen twice"
     seasons = " and ".join(str(season) for season in structure.seasons)
     lags = sorted(relevance, key=relevance.__getitem__, reverse=True)[:SHOWN_LAGS]
     lines += [

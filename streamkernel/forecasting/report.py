@@ -134,9 +134,14 @@ def forecast_series(
 ) -> Outcome:
     """Learn a series in one pass, forecast what follows, and on the way what came at its own end.
 
-    `learn` takes the model, a value and its features, and lets the model learn them.
+    Of the rows that are the future, a `horizon` takes the first. `learn` takes the model, a value and its features, and
+    lets the model learn them.
     """
     learn = learn or _learn
+    rows_ahead = len(past.future)
+    if horizon is not None and 0 < rows_ahead < horizon:
+        rows_said = f"{rows_ahead} rows with an empty cell of the series follow"
+        raise ValueError(f"the horizon is {horizon}, but {rows_said}: add rows, or give {rows_ahead} steps at most")
     if not any(not math.isnan(value) for value in past.values):
         raise ValueError("no values")
     others = {name for x in past.features for name, value in x.items() if value is not None and not _is_date(value)}
@@ -146,10 +151,11 @@ def forecast_series(
             "the steps to forecast"
         )
     model = AutoKernelForecaster(season=season, confidence_level=confidence_level)
-    wanted = len(past.future) or horizon
+    wanted = horizon or rows_ahead
     count = len(past.values)
     span = wanted or DEFAULT_HORIZON
-    origins = [origin for i in range(backtests) if (origin := count - span * (i + 2) // 2) > count // 2]
+    # Half a span apart, and never more than there are values.
+    origins = {origin for i in range(min(backtests, count)) if (origin := count - span * (i + 2) // 2) > count // 2}
     made: dict[int, tuple[list[float], list[Any]]] = {}
     rows = list(zip(past.values, past.features))
     for t, (value, x) in enumerate(progress(rows, "learning")):
@@ -159,7 +165,7 @@ def forecast_series(
             made[t] = model.forecast(span, xs), model.forecast(span, xs, with_interval=True)
         learn(model, value, x)
     steps = wanted or max([DEFAULT_HORIZON, *model.seasons[:1]])
-    future = past.future or None
+    future = past.future[:steps] or None
     means, bands = model.forecast(steps, future), model.forecast(steps, future, with_interval=True)
     times = _times(past, steps)
     table = [
@@ -175,7 +181,7 @@ def _times(past: Past, steps: int) -> list[dict[str, str]]:
     if not dates or len(past.features) < 2 or not _is_date(past.features[-2][dates[0]]):
         return [{}] * steps
     before, last = (x[dates[0]] for x in past.features[-2:])
-    ahead = [x[dates[0]] for x in past.future] or going_on(before, last, steps)
+    ahead = [x[dates[0]] for x in past.future[:steps]] or going_on(before, last, steps)
     if not isinstance(last, datetime.datetime):
         ahead = [moment.date() if isinstance(moment, datetime.datetime) else moment for moment in ahead]
     return [{"time": moment.isoformat()} if _is_date(moment) else {"time": ""} for moment in ahead]

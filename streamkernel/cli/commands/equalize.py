@@ -9,9 +9,24 @@ from pathlib import Path
 from typing import Any
 
 from ...alphabets import ALPHABETS
-from ..options import add_model, build_model, finite, model_name, natural, positive
+from ..options import MODEL_OPTIONS, add_model, build_model, finite, model_name, natural, positive
 from ..output import OK, CommandError, print_json, print_result, progress, table
 
+# Options of one equalizer, and those of a curve, with their defaults.
+ONE: dict[str, Any] = {
+    "symbols": 5000,
+    "train": 500,
+    "lags": 2,
+    "delay": 1,
+    "alphabet": "bpsk",
+    "taps": None,
+    "noise": math.sqrt(0.2),
+    "directed": False,
+    "bayes": False,
+    "model": None,
+    **dict.fromkeys(MODEL_OPTIONS),
+}
+CURVE: dict[str, Any] = {"snr": "0:20:4", "channel": "cubic", "errors": 200, "most": 500_000, "plot": None}
 BOUND_SYMBOLS = 100_000  # from which the least error rate is estimated
 
 EXAMPLES = """\
@@ -21,27 +36,25 @@ EXAMPLES = """\
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The channel and the equalizer."""
-    parser.add_argument("--symbols", type=positive, default=5000, help="to decide on (default %(default)s)")
-    parser.add_argument("--train", type=positive, default=500, help="known symbols before (default %(default)s)")
-    parser.add_argument("--lags", type=positive, default=2, help="observations that a model sees (default %(default)s)")
-    parser.add_argument("--delay", type=int, default=1, help="observations after the symbol (default %(default)s)")
-    parser.add_argument("--alphabet", choices=tuple(ALPHABETS), default="bpsk", help="(default %(default)s)")
+    parser.set_defaults(**ONE, **CURVE)
+    parser.add_argument("--symbols", type=positive, help="to decide on (default %(default)s)")
+    parser.add_argument("--train", type=positive, help="known symbols before (default %(default)s)")
+    parser.add_argument("--lags", type=positive, help="observations that a model sees (default %(default)s)")
+    parser.add_argument("--delay", type=int, help="observations after the symbol (default %(default)s)")
+    parser.add_argument("--alphabet", choices=tuple(ALPHABETS), help="(default %(default)s)")
     parser.add_argument("--taps", metavar="A,B,...", help="impulse response, such as 1,0.3-0.2j (default 1.0,0.5)")
-    parser.add_argument(
-        "--noise", type=finite, default=math.sqrt(0.2), help="its standard deviation (default %(default).4f)"
-    )
+    parser.add_argument("--noise", type=finite, help="its standard deviation (default %(default).4f)")
     parser.add_argument("--directed", action="store_true", help="go on learning from decisions")
     parser.add_argument("--bayes", action="store_true", help="print the best possible error rate beside it")
     parser.add_argument("--curve", action="store_true", help="error rates of equalizers against the SNR instead")
-    parser.add_argument("--snr", default="0:20:4", metavar="FROM:TO:STEP", help="dB of a curve (default %(default)s)")
+    parser.add_argument("--snr", metavar="FROM:TO:STEP", help="dB of a curve (default %(default)s)")
     parser.add_argument(
         "--channel",
-        default="cubic",
         metavar="NAME|FILE",
         help="of a curve: cubic, cubic5, notch, pam4, qpsk, qam16, satellite or a JSON file (default %(default)s)",
     )
-    parser.add_argument("--errors", type=positive, default=200, help="symbol errors a point (default %(default)s)")
-    parser.add_argument("--most", type=positive, default=500_000, help="symbols a point at most (default %(default)s)")
+    parser.add_argument("--errors", type=positive, help="symbol errors a point (default %(default)s)")
+    parser.add_argument("--most", type=positive, help="symbols a point at most (default %(default)s)")
     parser.add_argument("--plot", metavar="PNG", help="plot the curve and the observations")
     parser.add_argument("--seed", type=natural, default=1, help="(default %(default)s)")
     add_model(parser)
@@ -52,6 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
     from ..plots import check_plot
     from ..writing import check_outputs
 
+    if arguments.curve:
+        _refuse(arguments, ONE, "is for one equalizer: leave --curve out")
+    else:
+        _refuse(arguments, CURVE, "goes with --curve: give it too, or leave this out")
     check_outputs({"--plot": arguments.plot}, {"--channel": arguments.channel})
     if arguments.plot:
         check_plot(arguments.plot)
@@ -66,6 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
         seconds = _equalize(arguments, channel, equalizer)
     except (ValueError, ArithmeticError) as error:
         raise CommandError(f"the channel cannot be learned: {error}; other --taps or less --noise?") from error
+    if math.isnan(equalizer.symbol_error_rate):
+        known = f"--train {arguments.train} and --symbols {arguments.symbols}"
+        raise CommandError(f"{known}: too few to decide on one symbol; give more")
     result = {
         "symbols": arguments.symbols,
         "symbol_error_rate": equalizer.symbol_error_rate,
@@ -75,6 +95,13 @@ def run(arguments: argparse.Namespace) -> int:
     }
     print_result(result, arguments.json)
     return OK
+
+
+def _refuse(arguments: argparse.Namespace, options: dict[str, Any], reason: str) -> None:
+    """Options that would be without effect are an error."""
+    for option, default in options.items():
+        if getattr(arguments, option) != default:
+            raise CommandError(f"--{option.replace('_', '-')} {reason}")
 
 
 def _equalize(arguments: argparse.Namespace, channel: Any, equalizer: Any) -> float:
@@ -107,7 +134,7 @@ def _setting(arguments: argparse.Namespace) -> tuple[Any, Any]:
     from ...equalization import KernelEqualizer
 
     try:
-        options: dict[str, Any] = {"taps": _taps(arguments.taps)} if arguments.taps else {}
+        options: dict[str, Any] = {} if arguments.taps is None else {"taps": _taps(arguments.taps)}
         channel = NonlinearChannel(
             alphabet=arguments.alphabet,
             noise=arguments.noise,

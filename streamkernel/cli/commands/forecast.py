@@ -29,7 +29,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--column", required=True, metavar="COLUMN", help="the series, oldest value first; empty is a gap"
     )
-    parser.add_argument("--horizon", type=positive, help="steps to forecast (default: one season, or 10)")
+    parser.add_argument(
+        "--horizon", type=positive, help="steps to forecast (default: the rows that follow, one season, or 10)"
+    )
     parser.add_argument("--season", type=positive, help="steps of a season (default: found in the series)")
     add_confidence_level(parser, "of the intervals")
     parser.add_argument("--backtest", type=natural, help="forecasts of its own end (default %(default)s)")
@@ -112,6 +114,9 @@ def _outcomes(arguments: argparse.Namespace, seen: SeriesView | None) -> dict[st
     from ..records import read_records
 
     features = column_names(arguments.features) or []
+    for option, names in (("features", features), ("group", [arguments.group])):
+        if arguments.column in names:
+            raise CommandError(f"--{option} has {arguments.column!r}, which is the series")
     try:
         rows = list(read_records(arguments, [arguments.column, *features]))
         if not rows:
