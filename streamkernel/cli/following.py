@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import os
 import sys
 import time
@@ -87,6 +88,8 @@ class Following:
             build_model(arguments)  # its options may be wrong, which is known before the file is read
         self.table = Table(arguments.file, wanted, arguments.delimiter, arguments.encoding)
         try:
+            if not self.table.names:
+                raise CommandError(f"{arguments.file}: no rows")
             self._rows: Iterator[Marked] = iter(self.table)
             chosen = features is not None
             features = features or [name for name in self.table.names if name != arguments.target]
@@ -128,7 +131,7 @@ class Following:
                 found = row[place]
             if found is not None or len(peeked) == MOST_PEEKED:
                 break
-        self._rows = _joined(peeked, self._rows)
+        self._rows = itertools.chain(peeked, self._rows)
         if found is None or as_number(found, self.arguments.decimal) is not None:
             return False
         if is_separated(found, self.arguments.decimal):
@@ -146,8 +149,6 @@ class Following:
             if name not in features:
                 raise CommandError(f"--words {name}: not among the features, which are {shown_names(features)}")
             kinds[name] = WORD
-        if not self.table.names:
-            raise CommandError(f"{arguments.file}: no rows")
         numbers_only = not (session.encode or takes_words(session.model))
         if numbers_only and arguments.words:
             raise CommandError("--words: only --model auto takes words")
@@ -179,8 +180,6 @@ class Following:
         caught = self._learn()
         seconds = time.perf_counter() - began
         done = session.rows - began_at
-        if not session.rows and caught is None:
-            raise CommandError(f"{arguments.file}: no rows")
         if began_at and not done and caught is None:
             message(f"{arguments.file}: all of its {read_before} rows are known already; --again learns them once more")
         if session.skipped > MOST_REPORTED:
@@ -206,7 +205,7 @@ class Following:
         print_result(result, arguments.json, sys.stderr if arguments.predictions == "-" else None)
         if caught is None:
             return OK
-        hint = f"; continue with --save {arguments.save} --resume" if arguments.save else ""
+        hint = f"; continue with --save {arguments.save} --resume" if arguments.save and session.rows else ""
         message(f"interrupted after row {session.rows}{hint}")
         return SIGNALED + caught
 
@@ -229,11 +228,14 @@ class Following:
             ReadingBar(self.table, hidden) as bar,
         ):
             level = arguments.confidence_level if log.active or self.view is not None else None
-            rows = bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file)))
+            rows = iter(bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file))))
+            first: list[Marked] = []
+            with contextlib.suppress(Stopped):
+                first = list(itertools.islice(rows, 1))  # where this is an error, there is nothing to keep
             with self._keeping(log), contextlib.suppress(Stopped):
-                if session.rows and log.begins:
+                if first and session.rows and log.begins:
                     self._keep(log)  # which file is continued
-                for mark, row in rows:
+                for mark, row in itertools.chain(first, rows):
                     self._take(mark, row, level, log)
                     if arguments.save and session.rows - saved_at >= arguments.checkpoint_every:
                         self._keep(log)
@@ -281,10 +283,13 @@ class Following:
 
     def _keep(self, log: PredictionLog) -> None:
         """Bring predictions and checkpoint to the disk, in this order."""
-        log.flush(to_disk=True)
+        if self.session.rows:
+            log.flush(to_disk=True)
         self._save(log)
 
     def _save(self, log: PredictionLog) -> None:
+        if not self.session.rows:  # what lies there may have learned many
+            return
         before = self.session.facts.get("log")  # a run without predictions leaves those before alone
         self.session.facts |= {"source": self._place.state, "log": log.state or before}
         save(self.session, self.arguments.save)
@@ -295,9 +300,10 @@ class Following:
         try:
             yield
         except CommandError:
-            with contextlib.suppress(OSError):
-                log.flush(to_disk=True)
-            self._save(log)
+            try:
+                self._keep(log)
+            except OSError:
+                self._save(log)
             raise
         except BrokenPipeError:
             self._save(log)
@@ -309,12 +315,7 @@ class Following:
             except CommandError as other:
                 raise CommandError(f"{text}; {other}; what was there before is kept") from error
             hint = f"; {self.session.rows} rows are in {self.arguments.save}: make room and go on with --resume"
-            raise CommandError(text + (hint if self.arguments.save else "")) from error
-
-
-def _joined(first: list[Marked], rest: Iterator[Marked]) -> Iterator[Marked]:
-    yield from first
-    yield from rest
+            raise CommandError(text + (hint if self.arguments.save and self.session.rows else "")) from error
 
 
 def _check_options(session: Session, arguments: argparse.Namespace, classes: bool) -> None:

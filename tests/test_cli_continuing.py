@@ -1,0 +1,78 @@
+"""Files that are continued, or cannot be: no rows, changed rows, other kinds of cells; the checkpoint stays right."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from streamkernel import cli
+from streamkernel.checkpoint import loads
+
+ROWS = "".join(f"{i % 7},{i % 7 * 2 + 1}\n" for i in range(100))
+KRLS = ["--model", "krls", "--ridge", "0.05"]
+
+
+@pytest.fixture
+def folder(tmp_path: Any, monkeypatch: Any, capsys: Any) -> Any:
+    """A table, a model that learned it, and its predictions."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(f"x,y\n{ROWS}")
+    assert run("t.csv", *KRLS, "--save", "m.skm", "--predictions", "p.csv") == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    return cli.main(["run", *arguments, "--target", "y", "--json"])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [("", "no rows"), ("\n", "no rows"), ("x,y\n", "no rows"), ("x,y\n1,2,3\n", "row 1: 3 cells")]
+)
+@pytest.mark.parametrize("model", [KRLS, []], ids=["krls", "auto"])
+def test_a_run_without_a_row_replaces_nothing(
+    folder: Any, capsys: Any, content: str, said: str, model: list[str]
+) -> None:
+    before = [(folder / name).read_bytes() for name in ("m.skm", "p.csv")]
+    (folder / "e.csv").write_text(content)
+    assert run("e.csv", *model, "--save", "m.skm", "--predictions", "p.csv") == 2
+    assert said in capsys.readouterr().err
+    assert [(folder / name).read_bytes() for name in ("m.skm", "p.csv")] == before
+    assert run("e.csv", *model, "--save", "new.skm", "--predictions", "-") == 2
+    assert capsys.readouterr().out == ""
+    assert not (folder / "new.skm").exists()
+
+
+@pytest.mark.parametrize("content", ["", "x,y\n"])
+def test_a_file_that_was_emptied_is_still_known(folder: Any, capsys: Any, content: str) -> None:
+    before = (folder / "m.skm").read_bytes()
+    (folder / "t.csv").write_text(content)
+    for predictions in ("p.csv", "q.csv"):
+        assert run("t.csv", "--save", "m.skm", "--resume", "--predictions", predictions) == 2
+        assert capsys.readouterr().err == "streamkernel: t.csv: no rows\n"
+        assert (folder / "m.skm").read_bytes() == before
+    (folder / "t.csv").write_text(f"x,y\n{ROWS}1,3\n")
+    assert run("t.csv", "--save", "m.skm", "--resume", "--predictions", "p.csv") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 101
+
+
+@pytest.mark.parametrize("content", ["", "\n", "x\n", "x\n1,2\n"])
+def test_predictions_of_no_row_replace_nothing(folder: Any, capsys: Any, content: str) -> None:
+    (folder / "e.csv").write_text(content)
+    (folder / "out.csv").write_text("old")
+    assert cli.main(["predict", "m.skm", "e.csv", "--predictions", "out.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "no rows" in said or "row 1: 2 cells" in said
+    assert (folder / "out.csv").read_text() == "old"
+
+
+def test_predictions_take_the_place_of_longer_ones(folder: Any) -> None:
+    (folder / "out.csv").write_text("old\n" * 1000)
+    (folder / "new.csv").write_text("x\n1\n")
+    assert cli.main(["predict", "m.skm", "new.csv", "--predictions", "out.csv"]) == 0
+    assert [line[:2] for line in (folder / "out.csv").read_text().splitlines()] == ["ro", "1,"]
+    assert run("t.csv", *KRLS, "--predictions", "out.csv") == 0
+    assert (folder / "out.csv").read_bytes() == (folder / "p.csv").read_bytes()
+    assert loads((folder / "m.skm").read_bytes()).rows == 100
