@@ -29,6 +29,8 @@ def predict(arguments: argparse.Namespace) -> int:
     with contextlib.closing(table), PredictionLog(arguments.predictions, header, None, live) as log:
         if table.notes:
             message(f"{arguments.file}: {', '.join(table.notes)}")
+        if not table.names:
+            raise CommandError(f"{arguments.file}: no rows")
         columns = _columns(session, table, features, arguments)
         with ReadingBar(table, arguments.predictions == "-" and sys.stdout.isatty()) as bar:
             for number, (_, row) in enumerate(bar.rows(table), start=1):
@@ -37,16 +39,17 @@ def predict(arguments: argparse.Namespace) -> int:
                 except (TypeError, ValueError, ArithmeticError) as error:
                     where = f"{arguments.file}, row {number}"
                     if arguments.on_error == "stop":
-                        log.flush()
+                        if count:
+                            log.flush()
                         raise CommandError(f"{where}: {error} (--on-error skip leaves such rows out)") from error
                     message(f"{where}: skipped: {error}")
                     continue
                 cells = (number, *found)
                 log.add(f"{as_json(dict(zip(names, cells)))}\n" if arguments.json else line_of(cells))
                 count += 1
+        if not count:
+            raise CommandError(f"{arguments.file}: no rows that could be predicted")
         log.flush(to_disk=True)
-    if not count:
-        raise CommandError(f"{arguments.file}: no rows that could be predicted")
     return OK
 
 
