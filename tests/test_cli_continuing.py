@@ -76,3 +76,24 @@ def test_predictions_take_the_place_of_longer_ones(folder: Any) -> None:
     assert run("t.csv", *KRLS, "--predictions", "out.csv") == 0
     assert (folder / "out.csv").read_bytes() == (folder / "p.csv").read_bytes()
     assert loads((folder / "m.skm").read_bytes()).rows == 100
+
+
+@pytest.mark.parametrize("whole", [3, 70])
+def test_a_last_line_that_was_read_half_is_an_error(folder: Any, capsys: Any, whole: int) -> None:
+    """In a short file, too: its rows would be learned twice."""
+    rows = "".join(f"{i},{i + 1}\n" for i in range(whole))
+    (folder / "h.csv").write_text(f"x,y\n{rows}5,1")
+    assert run("h.csv", *KRLS, "--save", "h.skm") == 0
+    before = (folder / "h.skm").read_bytes()
+    (folder / "h.csv").write_text(f"x,y\n{rows}5,19\n6,10\n")
+    assert run("h.csv", "--save", "h.skm", "--resume") == 2
+    assert "the rows up to there have changed since" in capsys.readouterr().err
+    assert (folder / "h.skm").read_bytes() == before
+
+
+def test_another_file_may_begin_like_the_one_before(folder: Any, capsys: Any) -> None:
+    (folder / "other.csv").write_text("x,y\n0,1\n1,3\n5,5\n")
+    assert run("other.csv", "--save", "m.skm", "--resume") == 0
+    said = capsys.readouterr()
+    assert "is another file than the one before" in said.err
+    assert json.loads(said.out)["rows"] == 103

@@ -62,7 +62,8 @@ class Place:
             yield from rows
             return
         held: list[Marked] = []
-        for expected in self._beginning:
+        # The last row may have been half a line: where all before it are there, it is no other file.
+        for expected in self._beginning[: max(self.rows - 1, 1)]:
             row = next(rows, None)
             if row is None:
                 raise CommandError(
