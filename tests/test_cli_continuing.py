@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Any
 
 import pytest
@@ -97,3 +98,61 @@ def test_another_file_may_begin_like_the_one_before(folder: Any, capsys: Any) ->
     said = capsys.readouterr()
     assert "is another file than the one before" in said.err
     assert json.loads(said.out)["rows"] == 103
+
+
+@pytest.fixture
+def automatic(folder: Any, capsys: Any) -> Any:
+    """A model that takes words, and has learned numbers."""
+    assert run("t.csv", "--save", "a.skm") == 0
+    capsys.readouterr()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--words", "x"], "--words x: the model has learned numbers there"),
+        (["--words", "nothere"], "--words nothere: not among the features, which are x"),
+        (["--features", "k"], "the model does not know the column 'k'; it was learned with x"),
+    ],
+)
+def test_predictions_refuse_what_the_model_would_not_see(
+    automatic: Any, capsys: Any, options: list[str], said: str
+) -> None:
+    (automatic / "new.csv").write_text("x,k\n1,2\n")
+    assert cli.main(["predict", "a.skm", "new.csv", *options]) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err and printed.out == ""
+    assert cli.main(["predict", "a.skm", "new.csv", "--features", "x"]) == 0
+    capsys.readouterr()
+    assert cli.main(["predict", "m.skm", "new.csv", "--words", "x"]) == 2
+    assert "KRLS takes no words" in capsys.readouterr().err
+
+
+def test_numbers_that_were_learned_do_not_become_words(automatic: Any, capsys: Any) -> None:
+    before = (automatic / "a.skm").read_bytes()
+    (automatic / "t.csv").write_text(f"x,y\n{ROWS}red,3\n")
+    assert run("t.csv", "--save", "a.skm", "--resume") == 2
+    assert "if they are names, learn a new model with --words x" in capsys.readouterr().err
+    assert run("t.csv", "--save", "a.skm", "--resume", "--words", "x") == 2
+    assert "--words x: the model has learned numbers there; for words learn a new one" in capsys.readouterr().err
+    assert (automatic / "a.skm").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("names", "advice"),
+    [
+        ("a,b", "choose with --features a,b\n"),
+        ('"a, b",c', "choose with --features '\"a, b\",c'\n"),
+        (",x", "remove it"),
+    ],
+)
+def test_advice_can_be_followed(folder: Any, capsys: Any, names: str, advice: str) -> None:
+    (folder / "s.csv").write_text(f"{names},y\n1,2,3\n")
+    (folder / "more.csv").write_text(f"{names},more,y\n1,2,3,4\n")
+    assert run("s.csv", *KRLS, "--save", "s.skm") == 0
+    assert run("more.csv", "--save", "s.skm", "--resume") == 2
+    said = capsys.readouterr().err
+    assert advice in said
+    if "--features" in said:
+        assert run("more.csv", "--save", "s.skm", "--resume", *shlex.split(said[said.index("--features") :])) == 0

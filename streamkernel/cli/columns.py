@@ -12,13 +12,14 @@ import math
 import numbers
 import operator
 import re
-import shlex
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..calendars import as_date
 from ..gaps import is_gap
-from .tables import BadRow
+from .options import names_given
+from .output import CommandError
+from .tables import BadRow, shown_names
 
 # Larger numbers are errors of whoever wrote them, and their squares overflow.
 LARGEST = 1e100
@@ -71,6 +72,7 @@ class Columns:
         self.features = list(features)
         self.target = target
         self.kinds = kinds
+        self._known = frozenset(kinds)  # before the first row
         self._numbers_only, self._labels, self._point = numbers_only, labels, point
         places = [names.index(name) for name in self.features]
         self._target = None if target is None else names.index(target)
@@ -137,7 +139,7 @@ class Columns:
         if known == NUMBER:
             raise BadCell(f"column {name!r} is {shown(cell)}, not a number{self._advice(name, cell)}")
         if known is None and is_separated(cell, self._point):
-            advice = f"{self._advice(name, cell)}; if they are names, give --words {shlex.quote(name)}"
+            advice = f"{self._advice(name, cell)}; if they are names, give --words {names_given([name])}"
             raise BadCell(f"column {name!r} is {shown(cell)}, not a number{advice}")
         if isinstance(cell, datetime.date):
             return cell
@@ -153,7 +155,21 @@ class Columns:
             return f"; {separator_advice(self._point)}"
         if self._numbers_only:
             return "; choose columns with --features, or --model auto, which takes words"
-        return f"; if they are names, give --words {shlex.quote(name)}"
+        names = f"--words {names_given([name])}"
+        if name in self._known:
+            return f"; this model has learned numbers there: if they are names, learn a new model with {names}"
+        return f"; if they are names, give {names}"
+
+
+def declare_words(kinds: dict[str, str], names: Sequence[str], features: Sequence[str]) -> None:
+    """Let these columns hold words; an error where they are no features, or were learned as something else."""
+    for name in names:
+        given = f"--words {names_given([name])}"
+        if name not in features:
+            raise CommandError(f"{given}: not among the features, which are {shown_names(features)}")
+        if kinds.get(name, WORD) != WORD:
+            raise CommandError(f"{given}: the model has learned {kinds[name]}s there; for words learn a new one")
+        kinds[name] = WORD
 
 
 def as_number(cell: Any, point: str = ".") -> float | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..gaps import is_gap
 from ..session import Session
-from .columns import WORD, Columns, as_number, is_separated, separator_advice, shown
+from .columns import Columns, as_number, declare_words, is_separated, separator_advice, shown
 from .options import (
     build_classifier,
     build_model,
@@ -22,6 +22,7 @@ from .options import (
     model_class,
     model_name,
     model_options,
+    names_given,
     takes_words,
 )
 from .output import OK, SIGNALED, CommandError, ReadingBar, message, print_result
@@ -29,7 +30,7 @@ from .plots import PLOTTED_ROWS, check_plot, plot_run
 from .signals import Interrupts, Stopped
 from .sources import Place
 from .stored import load_session
-from .tables import BadRow, Marked, Table, shown_names
+from .tables import BadRow, Marked, Table
 from .watching import check_live, finish, open_view
 from .writing import PredictionLog, check_outputs, locked, save
 
@@ -145,10 +146,7 @@ class Following:
     def _columns(self, features: list[str]) -> Columns:
         arguments, session = self.arguments, self.session
         kinds = session.facts.setdefault("kinds", {})
-        for name in column_names(arguments.words) or []:
-            if name not in features:
-                raise CommandError(f"--words {name}: not among the features, which are {shown_names(features)}")
-            kinds[name] = WORD
+        declare_words(kinds, column_names(arguments.words) or [], features)
         numbers_only = not (session.encode or takes_words(session.model))
         if numbers_only and arguments.words:
             raise CommandError("--words: only --model auto takes words")
@@ -326,7 +324,7 @@ def _check_options(session: Session, arguments: argparse.Namespace, classes: boo
         differences.append(f"--target {session.target}, not {arguments.target}")
     chosen = column_names(arguments.features)
     if chosen is not None and session.features is not None and set(chosen) != set(session.features):
-        differences.append(f"--features {','.join(session.features)}, not {','.join(chosen)}")
+        differences.append(f"--features {names_given(session.features)}, not {names_given(chosen)}")
     if arguments.model and type(model) is not model_class(arguments.model):
         differences.append(f"{type(model).__name__}, not --model {arguments.model}")
     elif classes and not session.classifies:
@@ -346,8 +344,9 @@ def _check_features(path: str, now: list[str], before: Any) -> None:
     if missing := [name for name in before if name not in now]:
         raise CommandError(f"{path}: no column {missing[0]!r}, which the model was learned with")
     if further := [name for name in now if name not in before]:
-        names = ",".join(before)
-        raise CommandError(f"{path}: the model does not know the column {further[0]!r}: choose with --features {names}")
+        # An empty name cannot be chosen.
+        advice = f"choose with --features {names_given(before)}" if all(before) else "remove it from the file"
+        raise CommandError(f"{path}: the model does not know the column {further[0]!r}: {advice}")
 
 
 def line_of(cells: tuple[Any, ...]) -> str:
