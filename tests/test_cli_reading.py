@@ -121,6 +121,13 @@ def test_the_wanted_column_tells_the_delimiter(tmp_path):
         read(path, wanted=())
 
 
+@pytest.mark.parametrize("name", ["PAR1", "ARROW1", "BZh", "BZh9"])
+def test_names_of_columns_are_no_magic_bytes(tmp_path, name):
+    path = tmp_path / "table.csv"
+    path.write_text(f"{name},y\n1,2\n")
+    assert read(path) == [({name: 1.0}, 2.0)]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
