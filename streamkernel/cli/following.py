@@ -14,7 +14,7 @@ from typing import Any
 
 from ..gaps import is_gap
 from ..session import Session
-from .columns import Columns, as_number, declare_words, is_separated, separator_advice, shown
+from .columns import CLASSES, Columns, as_number, declare_words, is_separated, separator_advice, shown
 from .options import (
     build_classifier,
     build_model,
@@ -138,7 +138,7 @@ class Following:
         if is_separated(found, self.arguments.decimal):
             raise CommandError(
                 f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: "
-                f"{separator_advice(self.arguments.decimal)}; for classes use 'streamkernel classify'"
+                f"{separator_advice(found, self.arguments.decimal)}; {CLASSES}"
             )
         message(f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: classes are learned")
         return True
