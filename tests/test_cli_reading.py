@@ -17,7 +17,7 @@ import pytest
 
 from streamkernel import cli
 from streamkernel.cli import options, tables
-from streamkernel.cli.columns import BadCell, Columns
+from streamkernel.cli.columns import BadCell, Columns, is_separated
 from streamkernel.cli.output import CommandError
 from streamkernel.cli.tables import BadRow, Table
 
@@ -119,6 +119,13 @@ def test_the_wanted_column_tells_the_delimiter(tmp_path):
     path.write_text("a;b,c\n1;2,3\n")
     with pytest.raises(CommandError, match="say which with --delimiter"):
         read(path, wanted=())
+
+
+@pytest.mark.parametrize("name", ["PAR1", "ARROW1", "BZh", "BZh9"])
+def test_names_of_columns_are_no_magic_bytes(tmp_path, name):
+    path = tmp_path / "table.csv"
+    path.write_text(f"{name},y\n1,2\n")
+    assert read(path) == [({name: 1.0}, 2.0)]
 
 
 @pytest.mark.parametrize(
@@ -433,3 +440,34 @@ def test_names_of_columns_are_given_as_a_csv_file_has_them_and_advised_as_a_shel
     columns.read(["1", "2"])
     with pytest.raises(BadCell, match=r"give --words 'two words'$"):
         columns.read(["red", "2"])
+
+
+@pytest.mark.parametrize("cell", ["5.1%", "5 %", "\u22125", "€5", "-$1,000.5", "5 €"])
+def test_numbers_with_signs_are_no_words(tmp_path, capsys, cell):
+    path = tmp_path / "t.csv"
+    for header in ("a;y", "y;a"):
+        path.write_text(f"{header}\n" + f"{cell};7\n" * 20)
+        assert cli.main(["run", str(path), "--target", "y"]) == 2
+        assert "numbers have no percent or currency sign, and an ordinary minus (-)" in capsys.readouterr().err
+    assert not [word for word in ("%", "€", "5$5", "--5", "0x1A", "\u2212", "5%-6%") if is_separated(word, ".")]
+
+
+def test_numbers_after_a_first_word_are_said_once(capsys):
+    def said(cells, kinds=()):
+        columns = Columns(["x", "y"], "y", ["x"], dict(kinds), numbers_only=False)
+        for cell in cells:
+            columns.read([cell, "1"])
+        return capsys.readouterr().err
+
+    numbers = [str(i) for i in range(60)]
+    told = said(["?", "", *numbers])
+    assert told.count("column 'x' is taken for words, as it begins with '?', but 19 of its first 20 cells are") == 1
+    assert "--words x" in told
+    assert said(["?", *numbers], {"x": "word"}) == said(["red", "4", "blue"] * 20) == said(numbers) == ""
+
+
+def test_a_target_that_turns_out_to_be_a_word_names_the_command_for_classes(tmp_path, capsys):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "1,\n" * 100 + "2,red\n")
+    assert cli.main(["run", str(path), "--target", "y"]) == 2
+    assert "is 'red', not a number; for classes use 'streamkernel classify'" in capsys.readouterr().err

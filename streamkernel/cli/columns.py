@@ -12,22 +12,30 @@ import math
 import numbers
 import operator
 import re
-import shlex
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..calendars import as_date
 from ..gaps import is_gap
-from .tables import BadRow
+from .options import names_given
+from .output import CommandError, message
+from .tables import BadRow, shown_names
 
 # Larger numbers are errors of whoever wrote them, and their squares overflow.
 LARGEST = 1e100
 
 NUMBER, WORD, DATE = "number", "word", "date"
 MOST_SHOWN = 60
+WATCHED = 20  # cells of a column that its first one made words
+CLASSES = "for classes use 'streamkernel classify'"
 
 # A number to whoever wrote it, and a word to Python: 1,5 or 1.234,5 or 12 345.
 _SEPARATED = re.compile(r"[+-]?(\d+[.,]\d+|[1-9]\d{0,2}([.,'’\s]\d{3})+([.,]\d+)?)")
+
+# The same with a percent or currency sign, or with the minus of typesetters: 5 %, -€5, −5.
+_SIGNS = "%‰$¢-¥\u20a0-\u20cf"
+_NUMERAL = rf"(?:[0-9]+|{_SEPARATED.pattern.removeprefix('[+-]?')})"
+_SIGNED = re.compile(rf"([+\-−]?([{_SIGNS}]\s*)?|[{_SIGNS}]\s*[+\-−]){_NUMERAL}(\s*[{_SIGNS}])?")
 
 Sample = dict[Hashable, Any]
 
@@ -71,6 +79,8 @@ class Columns:
         self.features = list(features)
         self.target = target
         self.kinds = kinds
+        self._known = frozenset(kinds)  # before the first row
+        self._watched: dict[str, list[Any]] = {}  # the first cells of columns that became words
         self._numbers_only, self._labels, self._point = numbers_only, labels, point
         places = [names.index(name) for name in self.features]
         self._target = None if target is None else names.index(target)
@@ -103,7 +113,23 @@ class Columns:
         for name, value in x.items():
             if value is not None and name not in self.kinds:
                 self.kinds[str(name)] = _kind(value)
+                if self.kinds[str(name)] == WORD:
+                    self._watched[str(name)] = [value]
         self._settled = all(self.kinds.get(name) == NUMBER for name in self.features)
+
+    def _watch(self, name: str, cell: Any) -> None:
+        """Say so where the first cell of a column was no word like those after it."""
+        cells = self._watched[name]
+        cells.append(cell)
+        if len(cells) < WATCHED:
+            return
+        del self._watched[name]
+        if (count := sum(as_number(seen, self._point) is not None for seen in cells)) > WATCHED // 2:
+            message(
+                f"column {name!r} is taken for words, as it begins with {shown(cells[0])}, but {count} of its first "
+                f"{WATCHED} cells are numbers: leave the cell of a gap empty, or, if they are names, give --words "
+                f"{names_given([name])}"
+            )
 
     def _read_target(self, row: list[Any]) -> Any:
         if self._target is None:
@@ -115,7 +141,8 @@ class Columns:
             return str(cell).strip()
         value = as_number(cell, self._point)
         if value is None:
-            raise BadCell(f"column {self.target!r}, the target, is {shown(cell)}, not a number")
+            advice = separator_advice(cell, self._point) if is_separated(cell, self._point) else CLASSES
+            raise BadCell(f"column {self.target!r}, the target, is {shown(cell)}, not a number; {advice}")
         if not abs(value) <= LARGEST:
             raise BadCell(f"column {self.target!r}, the target, is {shown(cell)}: every value must be finite")
         return value
@@ -128,6 +155,8 @@ class Columns:
             return None
         known = NUMBER if self._numbers_only else self.kinds.get(name)
         if known == WORD:
+            if name in self._watched:
+                self._watch(name, cell)
             return str(cell).strip()
         value = as_number(cell, self._point) if known != DATE else None
         if value is not None:
@@ -137,7 +166,7 @@ class Columns:
         if known == NUMBER:
             raise BadCell(f"column {name!r} is {shown(cell)}, not a number{self._advice(name, cell)}")
         if known is None and is_separated(cell, self._point):
-            advice = f"{self._advice(name, cell)}; if they are names, give --words {shlex.quote(name)}"
+            advice = f"{self._advice(name, cell)}; if they are names, give --words {names_given([name])}"
             raise BadCell(f"column {name!r} is {shown(cell)}, not a number{advice}")
         if isinstance(cell, datetime.date):
             return cell
@@ -150,10 +179,24 @@ class Columns:
 
     def _advice(self, name: str, cell: Any) -> str:
         if is_separated(cell, self._point):
-            return f"; {separator_advice(self._point)}"
+            return f"; {separator_advice(cell, self._point)}"
         if self._numbers_only:
             return "; choose columns with --features, or --model auto, which takes words"
-        return f"; if they are names, give --words {shlex.quote(name)}"
+        names = f"--words {names_given([name])}"
+        if name in self._known:
+            return f"; this model has learned numbers there: if they are names, learn a new model with {names}"
+        return f"; if they are names, give {names}"
+
+
+def declare_words(kinds: dict[str, str], names: Sequence[str], features: Sequence[str]) -> None:
+    """Let these columns hold words; an error where they are no features, or were learned as something else."""
+    for name in names:
+        given = f"--words {names_given([name])}"
+        if name not in features:
+            raise CommandError(f"{given}: not among the features, which are {shown_names(features)}")
+        if kinds.get(name, WORD) != WORD:
+            raise CommandError(f"{given}: the model has learned {kinds[name]}s there; for words learn a new one")
+        kinds[name] = WORD
 
 
 def as_number(cell: Any, point: str = ".") -> float | None:
@@ -185,21 +228,26 @@ def as_number(cell: Any, point: str = ".") -> float | None:
 
 
 def is_separated(cell: Any, point: str) -> bool:
-    """Whether a cell is a number with other separators than this decimal point.
+    """Whether a cell is a number with other separators than this decimal point, or with further signs.
 
     Examples
     --------
 
     >>> from streamkernel.cli.columns import is_separated
-    >>> [is_separated(cell, ".") for cell in ("1,5", "1,234.5", "12 345", "1.5", "1.2.3", "044 123", "red")]
-    [True, True, True, False, False, False, False]
+    >>> [is_separated(cell, ".") for cell in ("1,5", "1,234.5", "12 345", "5.1%", "1.5", "1.2.3", "044 123", "red")]
+    [True, True, True, True, False, False, False, False]
 
     """
-    return isinstance(cell, str) and as_number(cell, point) is None and bool(_SEPARATED.fullmatch(cell.strip()))
+    if not isinstance(cell, str) or as_number(cell, point) is not None:
+        return False
+    text = cell.strip()
+    return bool(_SEPARATED.fullmatch(text) or _SIGNED.fullmatch(text))
 
 
-def separator_advice(point: str) -> str:
-    """What to do about numbers with other separators."""
+def separator_advice(cell: str, point: str) -> str:
+    """What to do about numbers with other separators or further signs."""
+    if re.search(f"[−{_SIGNS}]", cell):
+        return "numbers have no percent or currency sign, and an ordinary minus (-)"
     decimal = "decimal commas give --decimal ," if point == "." else "decimal points leave --decimal out"
     return f"for {decimal} and thousands must not be separated"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import os
 import sys
 import time
@@ -13,7 +14,7 @@ from typing import Any
 
 from ..gaps import is_gap
 from ..session import Session
-from .columns import WORD, Columns, as_number, is_separated, separator_advice, shown
+from .columns import CLASSES, Columns, as_number, declare_words, is_separated, separator_advice, shown
 from .options import (
     build_classifier,
     build_model,
@@ -21,6 +22,7 @@ from .options import (
     model_class,
     model_name,
     model_options,
+    names_given,
     takes_words,
 )
 from .output import OK, SIGNALED, CommandError, ReadingBar, message, print_result
@@ -28,7 +30,7 @@ from .plots import PLOTTED_ROWS, check_plot, plot_run
 from .signals import Interrupts, Stopped
 from .sources import Place
 from .stored import load_session
-from .tables import BadRow, Marked, Table, shown_names
+from .tables import BadRow, Marked, Table
 from .watching import check_live, finish, open_view
 from .writing import PredictionLog, check_outputs, locked, save
 
@@ -87,6 +89,8 @@ class Following:
             build_model(arguments)  # its options may be wrong, which is known before the file is read
         self.table = Table(arguments.file, wanted, arguments.delimiter, arguments.encoding)
         try:
+            if not self.table.names:
+                raise CommandError(f"{arguments.file}: no rows")
             self._rows: Iterator[Marked] = iter(self.table)
             chosen = features is not None
             features = features or [name for name in self.table.names if name != arguments.target]
@@ -128,13 +132,13 @@ class Following:
                 found = row[place]
             if found is not None or len(peeked) == MOST_PEEKED:
                 break
-        self._rows = _joined(peeked, self._rows)
+        self._rows = itertools.chain(peeked, self._rows)
         if found is None or as_number(found, self.arguments.decimal) is not None:
             return False
         if is_separated(found, self.arguments.decimal):
             raise CommandError(
                 f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: "
-                f"{separator_advice(self.arguments.decimal)}; for classes use 'streamkernel classify'"
+                f"{separator_advice(found, self.arguments.decimal)}; {CLASSES}"
             )
         message(f"{self.arguments.file}: the target {self.arguments.target!r} is {shown(found)}: classes are learned")
         return True
@@ -142,12 +146,7 @@ class Following:
     def _columns(self, features: list[str]) -> Columns:
         arguments, session = self.arguments, self.session
         kinds = session.facts.setdefault("kinds", {})
-        for name in column_names(arguments.words) or []:
-            if name not in features:
-                raise CommandError(f"--words {name}: not among the features, which are {shown_names(features)}")
-            kinds[name] = WORD
-        if not self.table.names:
-            raise CommandError(f"{arguments.file}: no rows")
+        declare_words(kinds, column_names(arguments.words) or [], features)
         numbers_only = not (session.encode or takes_words(session.model))
         if numbers_only and arguments.words:
             raise CommandError("--words: only --model auto takes words")
@@ -179,8 +178,6 @@ class Following:
         caught = self._learn()
         seconds = time.perf_counter() - began
         done = session.rows - began_at
-        if not session.rows and caught is None:
-            raise CommandError(f"{arguments.file}: no rows")
         if began_at and not done and caught is None:
             message(f"{arguments.file}: all of its {read_before} rows are known already; --again learns them once more")
         if session.skipped > MOST_REPORTED:
@@ -206,7 +203,7 @@ class Following:
         print_result(result, arguments.json, sys.stderr if arguments.predictions == "-" else None)
         if caught is None:
             return OK
-        hint = f"; continue with --save {arguments.save} --resume" if arguments.save else ""
+        hint = f"; continue with --save {arguments.save} --resume" if arguments.save and session.rows else ""
         message(f"interrupted after row {session.rows}{hint}")
         return SIGNALED + caught
 
@@ -229,11 +226,14 @@ class Following:
             ReadingBar(self.table, hidden) as bar,
         ):
             level = arguments.confidence_level if log.active or self.view is not None else None
-            rows = bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file)))
+            rows = iter(bar.rows(interrupts.rows(self._place.unread(self._rows, arguments.file))))
+            first: list[Marked] = []
+            with contextlib.suppress(Stopped):
+                first = list(itertools.islice(rows, 1))  # where this is an error, there is nothing to keep
             with self._keeping(log), contextlib.suppress(Stopped):
-                if session.rows and log.begins:
+                if first and session.rows and log.begins:
                     self._keep(log)  # which file is continued
-                for mark, row in rows:
+                for mark, row in itertools.chain(first, rows):
                     self._take(mark, row, level, log)
                     if arguments.save and session.rows - saved_at >= arguments.checkpoint_every:
                         self._keep(log)
@@ -281,10 +281,13 @@ class Following:
 
     def _keep(self, log: PredictionLog) -> None:
         """Bring predictions and checkpoint to the disk, in this order."""
-        log.flush(to_disk=True)
+        if self.session.rows:
+            log.flush(to_disk=True)
         self._save(log)
 
     def _save(self, log: PredictionLog) -> None:
+        if not self.session.rows:  # what lies there may have learned many
+            return
         before = self.session.facts.get("log")  # a run without predictions leaves those before alone
         self.session.facts |= {"source": self._place.state, "log": log.state or before}
         save(self.session, self.arguments.save)
@@ -295,9 +298,10 @@ class Following:
         try:
             yield
         except CommandError:
-            with contextlib.suppress(OSError):
-                log.flush(to_disk=True)
-            self._save(log)
+            try:
+                self._keep(log)
+            except OSError:
+                self._save(log)
             raise
         except BrokenPipeError:
             self._save(log)
@@ -309,12 +313,7 @@ class Following:
             except CommandError as other:
                 raise CommandError(f"{text}; {other}; what was there before is kept") from error
             hint = f"; {self.session.rows} rows are in {self.arguments.save}: make room and go on with --resume"
-            raise CommandError(text + (hint if self.arguments.save else "")) from error
-
-
-def _joined(first: list[Marked], rest: Iterator[Marked]) -> Iterator[Marked]:
-    yield from first
-    yield from rest
+            raise CommandError(text + (hint if self.arguments.save and self.session.rows else "")) from error
 
 
 def _check_options(session: Session, arguments: argparse.Namespace, classes: bool) -> None:
@@ -325,7 +324,7 @@ def _check_options(session: Session, arguments: argparse.Namespace, classes: boo
         differences.append(f"--target {session.target}, not {arguments.target}")
     chosen = column_names(arguments.features)
     if chosen is not None and session.features is not None and set(chosen) != set(session.features):
-        differences.append(f"--features {','.join(session.features)}, not {','.join(chosen)}")
+        differences.append(f"--features {names_given(session.features)}, not {names_given(chosen)}")
     if arguments.model and type(model) is not model_class(arguments.model):
         differences.append(f"{type(model).__name__}, not --model {arguments.model}")
     elif classes and not session.classifies:
@@ -345,8 +344,9 @@ def _check_features(path: str, now: list[str], before: Any) -> None:
     if missing := [name for name in before if name not in now]:
         raise CommandError(f"{path}: no column {missing[0]!r}, which the model was learned with")
     if further := [name for name in now if name not in before]:
-        names = ",".join(before)
-        raise CommandError(f"{path}: the model does not know the column {further[0]!r}: choose with --features {names}")
+        # An empty name cannot be chosen.
+        advice = f"choose with --features {names_given(before)}" if all(before) else "remove it from the file"
+        raise CommandError(f"{path}: the model does not know the column {further[0]!r}: {advice}")
 
 
 def line_of(cells: tuple[Any, ...]) -> str:

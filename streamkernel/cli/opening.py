@@ -21,13 +21,15 @@ from .output import CommandError
 HEAD = 1 << 16  # bytes that compression and encoding are found in
 LONGEST_LINE = 1 << 24  # characters; a file without line ends is no table
 
-_GZIP, _BZIP2, _XZ, _ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+_GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+_BZIP2 = re.compile(rb"BZh[1-9](\x31\x41\x59\x26\x53\x59|\x17\x72\x45\x38\x50\x90)")  # a block, or the end
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive (or a spreadsheet): unpack it, or save it as CSV",
     b"\xd0\xcf\x11\xe0": "a spreadsheet: save it as CSV",
     b"SKM\x00": "a streamkernel checkpoint: 'streamkernel info' tells what is in it",
 }
 PARQUET, ARROW_FILE, ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+_NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 # In this order: the mark of UTF-32 begins like that of UTF-16.
 _MARKS = {
@@ -106,12 +108,19 @@ def _joined(raw: Any) -> tuple[bytes, io.BufferedReader]:
     return head, io.BufferedReader(_Joined(head, raw), HEAD)
 
 
+def is_typed(head: bytes) -> bool:
+    """Whether the first bytes are those of a Parquet or Arrow file, and not of a column with such a name."""
+    if head.startswith((PARQUET, ARROW_FILE)):
+        return _NO_TEXT.search(head, 0, 64) is not None
+    return head.startswith(ARROW_STREAM)
+
+
 def _decompressor(head: bytes) -> tuple[str, Callable[[Any], Any]] | None:
     if head.startswith(_GZIP):
         import gzip
 
         return "gzip", lambda raw: gzip.GzipFile(fileobj=raw)
-    if head.startswith(_BZIP2):
+    if _BZIP2.match(head):
         import bz2
 
         return "bzip2", bz2.BZ2File

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import math
+import shlex
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from .output import CommandError, message
@@ -111,6 +114,22 @@ def column_names(text: str | None) -> list[str] | None:
         if names.count(name) > 1:
             raise CommandError(f"names of columns, {text!r}: {name!r} is there twice")
     return names
+
+
+def names_given(names: Iterable[str]) -> str:
+    """Names as an option takes them on the command line: `column_names` backwards, quoted for the shell.
+
+    Examples
+    --------
+
+    >>> from streamkernel.cli.options import names_given
+    >>> print(names_given(["a", "b"]), names_given(["two words", "b, c"]))
+    a,b 'two words,"b, c"'
+
+    """
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return shlex.quote(line.getvalue())
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:

@@ -8,12 +8,12 @@ import sys
 from typing import Any
 
 from ..session import Session
-from .columns import WORD, Columns
+from .columns import Columns, declare_words
 from .following import line_of
 from .options import column_names, takes_words
 from .output import OK, CommandError, ReadingBar, as_json, message
 from .stored import read_checkpoint
-from .tables import Table
+from .tables import Table, shown_names
 from .writing import PredictionLog, check_outputs
 
 
@@ -22,6 +22,10 @@ def predict(arguments: argparse.Namespace) -> int:
     check_outputs({"--predictions": arguments.predictions}, {"MODEL": arguments.model, "FILE": arguments.file})
     session = _session(arguments)
     features = column_names(arguments.features) or session.features
+    for name in features or ():
+        if session.features is not None and name not in session.features:
+            known = shown_names(session.features)
+            raise CommandError(f"--features: the model does not know the column {name!r}; it was learned with {known}")
     table = Table(arguments.file, features or (), arguments.delimiter, arguments.encoding)
     names, live = ("row", *session.outputs), arguments.file == "-"
     header = None if arguments.json else ",".join(names)
@@ -29,6 +33,8 @@ def predict(arguments: argparse.Namespace) -> int:
     with contextlib.closing(table), PredictionLog(arguments.predictions, header, None, live) as log:
         if table.notes:
             message(f"{arguments.file}: {', '.join(table.notes)}")
+        if not table.names:
+            raise CommandError(f"{arguments.file}: no rows")
         columns = _columns(session, table, features, arguments)
         with ReadingBar(table, arguments.predictions == "-" and sys.stdout.isatty()) as bar:
             for number, (_, row) in enumerate(bar.rows(table), start=1):
@@ -37,16 +43,17 @@ def predict(arguments: argparse.Namespace) -> int:
                 except (TypeError, ValueError, ArithmeticError) as error:
                     where = f"{arguments.file}, row {number}"
                     if arguments.on_error == "stop":
-                        log.flush()
+                        if count:
+                            log.flush()
                         raise CommandError(f"{where}: {error} (--on-error skip leaves such rows out)") from error
                     message(f"{where}: skipped: {error}")
                     continue
                 cells = (number, *found)
                 log.add(f"{as_json(dict(zip(names, cells)))}\n" if arguments.json else line_of(cells))
                 count += 1
+        if not count:
+            raise CommandError(f"{arguments.file}: no rows that could be predicted")
         log.flush(to_disk=True)
-    if not count:
-        raise CommandError(f"{arguments.file}: no rows that could be predicted")
     return OK
 
 
@@ -64,7 +71,9 @@ def _session(arguments: argparse.Namespace) -> Session:
 def _columns(session: Session, table: Table, features: Any, arguments: argparse.Namespace) -> Columns:
     """How the rows are read: as the model learned them."""
     kinds: dict[str, str] = dict(session.facts.get("kinds", {}))
-    kinds |= dict.fromkeys(column_names(arguments.words) or [], WORD)
     numbers_only = not (session.encode or takes_words(session.model))
+    if numbers_only and arguments.words:
+        raise CommandError(f"--words: {type(session.model).__name__} takes no words")
     chosen = list(features) if features else [name for name in table.names if name != session.target]
+    declare_words(kinds, column_names(arguments.words) or [], chosen)
     return Columns(table.names, None, chosen, kinds, numbers_only, point=arguments.decimal)

@@ -6,6 +6,7 @@ the row where it stopped.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,22 +51,27 @@ class Place:
     def unread(self, rows: Iterator[Marked], path: str) -> Iterator[Marked]:
         """The rows that were not read: all of them if the file begins otherwise than the one before.
 
-        A row is held back only while it equals a row that is known, so that a feed is followed as it comes.
+        A row is held back only while it equals a row that is known, so that a feed is followed as it comes. A file
+        without any is an error, and no other file: it may have been emptied a moment ago.
         """
+        first = next(rows, None)
+        if first is None:
+            raise CommandError(f"{path}: no rows")
+        rows = itertools.chain([first], rows)
         if not self.rows:
             yield from rows
             return
         held: list[Marked] = []
-        for expected in self._beginning:
+        # The last row may have been half a line: where all before it are there, it is no other file.
+        for expected in self._beginning[: max(self.rows - 1, 1)]:
             row = next(rows, None)
-            if row is not None:
-                held.append(row)
-            if row is None or row[0] != expected:
-                if row is None and held:
-                    raise CommandError(
-                        f"{path} has {len(held)} rows and begins like the file of which {self.rows} rows were learned: "
-                        "it was cut, and there is nothing to continue; --again learns it as a new file"
-                    )
+            if row is None:
+                raise CommandError(
+                    f"{path} has {len(held)} rows and begins like the file of which {self.rows} rows were learned: "
+                    "it was cut, and there is nothing to continue; --again learns it as a new file"
+                )
+            held.append(row)
+            if row[0] != expected:
                 self.restart()
                 message(f"{path} is another file than the one before: all of its rows are new")
                 yield from held

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from .opening import ARROW_FILE, ARROW_STREAM, PARQUET, READ_ERRORS, Bytes, Lines
+from .opening import ARROW_STREAM, PARQUET, READ_ERRORS, Bytes, Lines, is_typed
 from .output import CommandError
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -52,7 +52,7 @@ class Table:
         self._source = Bytes(path)
         self.size, self.position = self._source.size, self._source.position
         self.notes: list[str] = [self._source.note] if self._source.note else []
-        self.typed = self._source.head.startswith((PARQUET, ARROW_FILE, ARROW_STREAM))
+        self.typed = is_typed(self._source.head)
         try:
             if self.typed:
                 self.names, self._rows = _arrow(self._source)

@@ -126,7 +126,8 @@ class PredictionLog:
     """Lines of predictions in a file or on standard output, in step with the checkpoint.
 
     A checkpoint remembers how many bytes of the file belong to it. A restart cuts off what lies beyond them, so that
-    the file is at the end what it would have been without the interruption.
+    the file is at the end what it would have been without the interruption. What another file held stays until
+    the first line is written, and the header waits for it: a run that ends before it destroys nothing.
 
     Parameters
     ----------
@@ -155,10 +156,11 @@ class PredictionLog:
 
     def __enter__(self) -> Self:
         if self.path is None or self.path == "-":
-            self.add(self._header)
+            self._pending.append(self._header)
             return self
         try:
-            self._file = open(self.path, "r+b" if self._continues(self.path) else "wb", buffering=0)
+            self._find_end(self.path)
+            self._file = open(self.path, "wb", buffering=0, opener=_open_as_it_is)
             self._regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
             self.begins = not self.bytes
             waiting = self._known["pending"] if self._known else ""
@@ -166,16 +168,16 @@ class PredictionLog:
                 self._file.truncate(self.bytes)
                 self._file.seek(self.bytes)
             elif not waiting.startswith(self._header):
-                self.add(self._header)
-            self.add(waiting)
+                self._pending.append(self._header)
+            self._pending.append(waiting)
         except OSError as error:
             raise CommandError(f"cannot write {self.path}: {error.strerror or error}") from error
         return self
 
-    def _continues(self, path: str) -> bool:
-        """Whether there is a file to continue; an error if it is another one."""
+    def _find_end(self, path: str) -> None:
+        """Go on after the bytes that are known, if there is a file; an error if it is another one."""
         if self._known is None or not os.path.exists(path) or not os.path.getsize(path):
-            return False
+            return
         known, waiting = int(self._known["bytes"]), self._known["pending"].encode()
         left, mark = known, 0
         with open(path, "rb") as file:
@@ -187,7 +189,6 @@ class PredictionLog:
         if left or mark != self._known["mark"] or not ours:
             raise CommandError(f"{path} is not the file of the predictions before: remove it, or give another name")
         self.bytes, self._mark = known, mark
-        return bool(known)
 
     def __exit__(self, *exception: object) -> None:
         if self._file:
@@ -212,6 +213,8 @@ class PredictionLog:
         elif self._file:
             data = "".join(self._pending).encode()
             try:
+                if self._regular and not self.bytes:
+                    self._file.truncate(0)
                 written = 0
                 while written < len(data):
                     written += self._file.write(data[written:])
@@ -232,6 +235,11 @@ class PredictionLog:
         if not self._file:
             return None
         return {"bytes": self.bytes, "mark": self._mark, "pending": "".join(self._pending)}
+
+
+def _open_as_it_is(path: str, flags: int) -> int:
+    """A descriptor for writing that leaves what the file holds."""
+    return os.open(path, flags & ~os.O_TRUNC, 0o666)
 
 
 def _write_out(text: str) -> None:
