@@ -89,6 +89,15 @@ def test_other_regressors() -> None:
         assert np.abs(predicted - pipeline.predict(X)).max() < 0.02 * np.std(y)
 
 
+@pytest.mark.parametrize("kind", [batch.HKRR, batch.LOOHKRR])
+def test_scales_by_column_of_a_heteroscedastic_regression(kind: Any) -> None:
+    X, y = table()
+    pipeline = make_pipeline(StandardScaler(), kind(kernels.RBF((1.0, 50.0, 2.0)))).fit(X, y)
+    stream = streamkernel.to_stream(pipeline, threshold=1e-10)
+    predicted = np.array([stream.predict_one(x) for x in rows(X)])
+    assert np.abs(predicted - pipeline.predict(X)).max() < 1e-4 * np.std(y)
+
+
 @pytest.mark.parametrize("is_scaled", [False, True])
 def test_the_automatic_regressor_goes_on_by_name(is_scaled: bool, tmp_path: Any) -> None:
     X, y = table(100)

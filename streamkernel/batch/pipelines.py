@@ -143,5 +143,6 @@ def _renamed(estimator: Any, names: Sequence[Any], order: list[int]) -> Iterator
         elif attribute == "kernels_":
             yield attribute, tuple(kernel.renamed(names) for kernel in value)
         elif isinstance(value, Expansion):
-            points = np.ascontiguousarray(value.points[:, order])
-            yield attribute, dataclasses.replace(value, points=points, kernel=value.kernel.renamed(names))
+            points, features = np.ascontiguousarray(value.points[:, order]), [names[i] for i in order]
+            kernel = value.kernel.renamed(names)
+            yield attribute, dataclasses.replace(value, points=points, kernel=kernel, features=features)
