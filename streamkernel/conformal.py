@@ -19,7 +19,7 @@ from river.conf.interval import Interval
 from . import checks
 from .checkpoint import Checkpointed
 from .deprecation import former_attribute, formerly
-from .distributions import check_level, predicted_distribution
+from .distributions import predicted_distribution
 from .kernels import Feature
 from .learners import KRLS, reading
 
@@ -40,7 +40,7 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         A model whose `predict_one(x, with_dist=True)` returns a distribution with `mu` and `sigma`: any streaming
         regressor of this library, or a pipeline that ends in one.
     confidence_level
-        1 − α, the wanted coverage, below 1: no finite interval covers all.
+        1 − α, the wanted coverage.
     rate
         γ, how fast the quantile adapts. Larger keeps the coverage closer to its target in short windows, with less even
         widths.
@@ -73,7 +73,7 @@ class AdaptiveConformal(base.Wrapper[Any], base.Regressor, Checkpointed):
         self, regressor: Any, confidence_level: float = 0.9, rate: float = 0.02, window_size: int = 500
     ) -> None:
         checks.regressor("regressor", regressor)
-        check_level(confidence_level)
+        checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
         checks.number("rate", rate, low=0.0, high=1.0, open_low=True)
         checks.size("window_size", window_size)
         self.regressor = regressor

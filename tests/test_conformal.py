@@ -52,9 +52,3 @@ def test_only_the_window_counts() -> None:
     assert model._reach() == 2.0
     model._scores.extend([7.0, 8.0])
     assert model._reach() == 7.0
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0, 1])
-def test_a_level_that_no_finite_interval_has_is_refused(level: float) -> None:
-    with pytest.raises(ValueError, match=f"confidence_level must be a number between 0 and 1, got {level}"):
-        AdaptiveConformal(KRLS(), confidence_level=level)

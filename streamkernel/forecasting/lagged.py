@@ -23,7 +23,6 @@ from ..auto import AutoKernelRegressor
 from ..checkpoint import Checkpointed
 from ..conformal import AdaptiveConformal
 from ..core.types import Matrix
-from ..distributions import check_level
 from ..kernels import RBF, Feature
 from ..learners import KRLS, reading
 from ..learners.base import StreamingRegressor
@@ -129,7 +128,7 @@ class KernelForecaster(time_series.base.Forecaster, Checkpointed):
             checks.whole(name, value)
         if rollout > 1 and horizon > 1:
             raise ValueError(f"rollout must be 1 where horizon is {horizon} (only iteration rolls out), got {rollout}")
-        check_level(confidence_level)
+        checks.number("confidence_level", confidence_level, low=0.0, high=1.0, open_low=True)
         conformal = _final(model) if isinstance(_final(model), AdaptiveConformal) else None
         if conformal is not None and conformal.confidence_level != confidence_level:
             theirs = conformal.confidence_level
