@@ -213,7 +213,7 @@ def _family(
     """The kernels among which one is chosen."""
     if kernel is None:
         return criteria.Gaussian(samples, names, per_feature=ard)
-    kernel.diagonal(samples, names)  # an error where the kernel is no number, before it is followed from there
+    kernel.check_domain(names, samples)
     return criteria.Expression(samples, names, kernel.per_feature(names) if ard else kernel)
 
 
