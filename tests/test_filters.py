@@ -403,6 +403,7 @@ def test_learning_curves_refuse_what_they_cannot_use() -> None:
 KINDS = (KLMS, QKLMS, NORMA, KNLMS, KAPA, ExKRLS, FixedBudgetKRLS)
 
 
+@pytest.mark.filterwarnings("ignore:overflow")  # numpy's, without the compiler
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("taught", [False, True])
 def test_a_sample_without_a_finite_similarity_is_refused(kind: Any, taught: bool) -> None:
@@ -420,6 +421,7 @@ def test_a_sample_without_a_finite_similarity_is_refused(kind: Any, taught: bool
     assert math.isfinite(model.predict_one({"a": 1.0}))
 
 
+@pytest.mark.filterwarnings("ignore:overflow")  # numpy's, without the compiler
 @pytest.mark.parametrize("kind", [KNLMS, KAPA])
 def test_a_sample_with_squared_similarities_that_overflow_is_refused(kind: Any) -> None:
     """A normalized step divides by their sum: it would be zero, or no number."""
