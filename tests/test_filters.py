@@ -421,6 +421,15 @@ def test_a_sample_without_a_finite_similarity_is_refused(kind: Any, taught: bool
     assert math.isfinite(model.predict_one({"a": 1.0}))
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("kind", [KLMS, QKLMS])
+def test_samples_whose_distances_have_no_square_do_not_exceed_the_limit(kind: Any) -> None:
+    model = kind(RBF(1.0), max_size=1)
+    for place in (1e200, -1e200, 3e200):
+        model.learn_one({"a": place}, 1.0)
+    assert model.size == 1
+
+
 @pytest.mark.filterwarnings("ignore:overflow")  # numpy's, without the compiler
 @pytest.mark.parametrize("kind", [KNLMS, KAPA])
 def test_a_sample_with_squared_similarities_that_overflow_is_refused(kind: Any) -> None:

@@ -107,11 +107,11 @@ def learn_qklms(
         row, value = points[r], inputs[1 + r]
         for j in range(size):
             distances[j] += (row[j] - value) * (row[j] - value)
-    nearest, least = -1, math.inf
+    nearest, least = 0, math.inf  # the first, where all are too far for a square
     for j in range(size):
         if distances[j] < least:
             nearest, least = j, distances[j]
-    if nearest >= 0 and (least <= scalars[SETTING] * scalars[SETTING] or size >= scalars[LIMIT]):
+    if size > 0 and (least <= scalars[SETTING] * scalars[SETTING] or size >= scalars[LIMIT]):
         vectors[COEFFICIENTS, nearest] += scalars[STEP] * error
     else:
         join(points, vectors, scalars, scalars[STEP] * error, False)

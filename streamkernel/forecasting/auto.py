@@ -25,7 +25,7 @@ from . import determinism, explaining
 from .features import FeatureColumns
 from .pool import Structure
 from .structure import USUAL, Transform, find_seasons, needs_log
-from .trials import SHIFT_LENGTH, Trials
+from .trials import SHIFT_LENGTH, WAIT, Trials
 
 # The structure is examined first at this size, and the values that it is examined on.
 FIRST_EXAMINATION, EXAMINED = 8, 3000
@@ -33,6 +33,7 @@ FIRST_EXAMINATION, EXAMINED = 8, 3000
 GROWTH = ((100.0, 1.1), (300.0, 1.25), (math.inf, 1.6))
 # Values that the experts learn anew from when the structure has changed.
 REPLAYED = 1500
+FEWEST_ERRORS = 4  # on trial, before a given season makes forecasts
 # Before the first examination an interval has this many times the spread of the values.
 FIRST_REACH = 3.0
 # Level shifts are looked for once this many values are known.
@@ -244,7 +245,7 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
 
     def _begin(self, structure: Structure) -> None:
         self._trials = self._replayed(structure)
-        self._without = None if self._trials.has_seen_season else self._replayed(structure._replace(seasons=()))
+        self._without = None if self._has_seen_season else self._replayed(structure._replace(seasons=()))
 
     def _replayed(self, structure: Structure) -> Trials:
         values, rows = np.array(self._values)[-REPLAYED:], list(self._features)[-REPLAYED:]
@@ -255,12 +256,16 @@ class AutoKernelForecaster(time_series.base.Forecaster, Checkpointed):
 
     def _go_on_without(self, step: Callable[[Trials], None]) -> None:
         """Let the trials without the season go on until it was seen twice."""
-        if self._without is None or self._trials is None:
-            return
-        if self._trials.has_seen_season:
+        if self._has_seen_season:
             self._without = None
-        else:
+        elif self._without is not None:
             step(self._without)
+
+    @property
+    def _has_seen_season(self) -> bool:
+        """Whether a season that was given came twice, with some errors on trial; one that was found did."""
+        season = self._given[0] if self._given else 0
+        return not season or self._count >= max(2 * season, season + WAIT + FEWEST_ERRORS)
 
     @property
     def _judged(self) -> Trials | None:

@@ -55,11 +55,6 @@ class Trials:
         self._open: deque[Trial] = deque()
         self._time = 0
 
-    @property
-    def has_seen_season(self) -> bool:
-        """Whether it was on trial for a season after the first, or there is none."""
-        return not self.structure.seasons or self._time >= 2 * self.structure.season + WAIT
-
     def step(self, value: float, x: Vector) -> None:
         """Judge what was on trial by the value, learn it, and forecast on trial what comes next."""
         scaled = self.structure.transform.apply_one(value)
