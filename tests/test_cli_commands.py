@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import importlib
 import io
 import json
@@ -411,6 +412,34 @@ def refused(capsys, *arguments):
 def test_a_forecast_is_not_made_from_the_series_itself(noise_csv, capsys, option, names):
     said = refused(capsys, "forecast", noise_csv, "--column", "y", option, names)
     assert f"{option} has 'y', which is the series" in said
+
+
+def test_a_forecast_tells_of_a_season_that_was_not_seen(noise_csv, capsys):
+    command = ["forecast", noise_csv, "--column", "y", "--horizon", "2"]
+    assert cli.main([*command, "--season", "300"]) == 0
+    assert "a season of 300 steps was not seen twice: forecasts are made without it" in capsys.readouterr().err
+    assert cli.main([*command, "--season", "7"]) == 0
+    assert "seen twice" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [
+        ([*range(60), 62], "the last two dates of 't' are 3 days apart, most others 1 day"),
+        ([*range(60), 59], "the dates of 't' do not increase"),
+        ([*range(60)], ""),
+        ([0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305], ""),  # months
+    ],
+)
+def test_a_forecast_tells_how_it_is_dated(tmp_path, capsys, days, said):
+    path = tmp_path / "dates.csv"
+    begin = datetime.date(2024, 1, 1)
+    lines = [f"{begin + datetime.timedelta(day)},{day % 7}" for day in days]
+    path.write_text("\n".join(["t,y", *lines]) + "\n")
+    assert cli.main(["forecast", str(path), "--column", "y", "--features", "t", "--horizon", "2"]) == 0
+    found = capsys.readouterr().err
+    assert said in found
+    assert said or "dates" not in found
 
 
 def test_a_horizon_takes_the_first_rows_of_the_future(noise_csv, capsys):

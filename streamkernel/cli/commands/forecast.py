@@ -112,6 +112,7 @@ def _outcomes(arguments: argparse.Namespace, seen: SeriesView | None) -> dict[st
     """The past and the forecast of every group."""
     from ...forecasting import report
     from ..records import read_records
+    from ..telling import tell_of_dates, tell_of_season
 
     features = column_names(arguments.features) or []
     for option, names in (("features", features), ("group", [arguments.group])):
@@ -133,10 +134,12 @@ def _outcomes(arguments: argparse.Namespace, seen: SeriesView | None) -> dict[st
                 progress,
                 None if seen is None else seen.learn,
             )
+            tell_of_season(arguments.file, group, arguments.season, outcome)
+            tell_of_dates(arguments.file, group, past, arguments.column)
             if seen is not None:
                 seen.foresee(outcome.steps)
             outcomes[group] = past, outcome
-    except ValueError as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise CommandError(f"{arguments.file}: {error}") from error
     return outcomes
 
