@@ -294,10 +294,19 @@ def test_scales_of_any_size(kind: str, factor: float) -> None:
     assert math.isfinite(model.predict_one(X[0]))
 
 
+def test_a_constant_feature_does_not_move_the_level() -> None:
+    """The point of a search has no scale for it; the ridge stood where the level was read."""
+    X, y = stream(130)
+    plain = learned(make(KRLS, "refit"), X, y)
+    other = learned(make(KRLS, "refit"), [x | {"d": 1.0} for x in X], y)
+    levels = [model.recursion.effective_kernel().right.value for model in (plain, other)]
+    assert levels[1] == pytest.approx(levels[0], rel=1e-6)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_targets(kind: str) -> None:
     X, y = stream(120)
-    model = learned(make(KRLS, kind), X, [1e120 * value for value in y])
+    model = learned(make(KRLS, kind), X, [1e99 * value for value in y])
     assert all(math.isfinite(theta) and theta >= 0.0 for theta in model.relevance.values())
 
 

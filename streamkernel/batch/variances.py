@@ -90,7 +90,7 @@ class VarianceModel:
         arguments.positive("floor", floor)
         squared = (loo_residuals if kind.startswith("loo") else residuals) ** 2
         counts = np.ones(len(squared)) if weights is None else weights
-        total, average = float(counts.sum()), float(np.average(squared, weights=counts))
+        average = float(np.average(squared, weights=counts))
         self.smallest = floor * average
         if kind.endswith("model"):
             second = RidgeSystem(kernel(samples, features=features), ridge / counts, bias=True)
@@ -99,9 +99,15 @@ class VarianceModel:
             without = squared - second.leave_one_out_residuals(squared)
         else:
             self.expansion = Expansion(kernel, samples[:0], np.zeros(0), average, features)
-            without = (total * average - counts * squared) / (total - counts)
+            without = _others(counts * squared) / _others(counts)
         self.leave_one_out: Vector = np.maximum(without, self.smallest)
 
     def __call__(self, X: Matrix) -> Vector:
         """The variances at the rows of X."""
         return np.maximum(self.expansion(X), self.smallest)
+
+
+def _others(values: Vector) -> Vector:
+    """The sum of all others, for each of several numbers; not by a difference, where a large one takes all digits."""
+    before, after = np.cumsum(values), np.cumsum(values[::-1])[::-1]
+    return np.asarray(np.append(0.0, before[:-1]) + np.append(after[1:], 0.0))

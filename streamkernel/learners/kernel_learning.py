@@ -189,8 +189,11 @@ class KernelLearning:
             return self._rebuilt(model, proposals)
 
     def _proposal(self, found: criteria.Fit | criteria.Drift, forgetting: tuple[float, str] | None) -> Proposal:
-        theta = np.array(list(thetas(found.kernel, self.names).values()))
-        return Proposal(theta, found.ridge, math.exp(found.point[len(theta)]), forgetting)
+        kernel = found.kernel
+        assert isinstance(kernel, kernels.Sum) and isinstance(kernel.right, kernels.Constant)  # a shape and a level
+        return Proposal(
+            np.array(list(thetas(kernel, self.names).values())), found.ridge, kernel.right.value, forgetting
+        )
 
     # The model anew --------------------------------------------------------------------------------------------------
 
