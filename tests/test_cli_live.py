@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from typing import Any
 
@@ -104,6 +105,7 @@ def test_it_is_served_while_rows_come_and_ends_with_a_signal(tmp_path: Any) -> N
         while count < 50:
             with urllib.request.urlopen(said[0] + "state", timeout=120) as answer:
                 count = json.load(answer)["numbers"]["rows"]
+        time.sleep(0.5)  # a signal just before the run waits for input is noticed with the next row
         process.send_signal(signal.SIGINT)
         assert process.wait(120) == 130
         process.stdin.close()
